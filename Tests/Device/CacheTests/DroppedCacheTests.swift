@@ -7,16 +7,6 @@ import Testing
 
 /// A cache that nobody has any more is closed, running or not.
 @Suite struct DroppedCacheTests {
-    /// The open descriptors of this process whose files have this name at the beginning.
-    private func descriptors(of path: String) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
-            // Another test may close a descriptor between the list and the look.
-            let target = try? FileManager.default.destinationOfSymbolicLink(
-                atPath: "/proc/self/fd/" + number)
-            return target.flatMap { $0.contains(path) ? $0 : nil }
-        }
-    }
-
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")),
         .timeLimit(.minutes(5)))
@@ -39,11 +29,11 @@ import Testing
                     id: RecordID(name: "a", zoneID: .list), type: "Item",
                     changes: [Field(name: "text", value: .string("1"))])
             ])
-            if number == 0 { #expect(try descriptors(of: name).count >= 2) }
+            if number == 0 { #expect(try openDescriptors(of: name).count >= 2) }
             drivers.append(Dropped(cache.databases[0].driver))
         }
         // What was under way when the cache was dropped ends first.
-        while try !descriptors(of: name).isEmpty { await Task.yield() }
+        while try !openDescriptors(of: name).isEmpty { await Task.yield() }
         // The loops are awaited: nothing keeps a driver when its last task has ended.
         for dropped in drivers { await dropped.driver?.stop() }
         while drivers.contains(where: { $0.driver != nil }) { await Task.yield() }

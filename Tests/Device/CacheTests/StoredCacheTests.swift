@@ -48,6 +48,23 @@ import Testing
         }
     }
 
+    /// A table of the app's own stands where a migration makes one: nothing is damaged.
+    @Test func fileWhoseMigrationIsRefusedStaysWhereItIs() throws {
+        let fixture = try StoredFormatFixture("2026-11-databases")
+        let clouds = [CKDatabase.Scope.private, .shared].map { CloudLink(MemoryCloud(), scope: $0) }
+        let app = try DatabaseQueue(path: fixture.cachePath)
+        try app.write { try $0.execute(sql: "CREATE TABLE event (mine)") }
+        let error = #expect(throws: CacheError.self) {
+            try CloudCache(path: fixture.cachePath, remotes: clouds)
+        }
+        #expect(error?.code == .unwritable && error?.cause is DatabaseError)
+        try app.write { try $0.execute(sql: "DROP TABLE event") }
+        try app.close()
+        let cache = try CloudCache(path: fixture.cachePath, remotes: clouds)
+        #expect(try cache.zoneIDs().count == 5)
+        try cache.close()
+    }
+
     /// Zones, changes and tombstones of both databases.
     @Test func bothDatabasesReadBack() throws {
         try withCache("2026-11-databases") { cache in

@@ -221,9 +221,21 @@ import Testing
             try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
         }
         #expect(error?.code == .inUse)
+        let descriptors = try openDescriptors(of: phone.path)
+        #expect(throws: CacheError.self) {
+            try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
+        }
+        #expect(try openDescriptors(of: phone.path) == descriptors)
         try other.close()
         try phone.restart()
         #expect(try report(phone) != nil)
+    }
+
+    @Test func damageInMemoryLeavesNoMark() throws {
+        let file = try CacheFile(memory: MemoryCacheFile(), world: .live)
+        file.noteDamage(DatabaseError(resultCode: .SQLITE_CORRUPT))
+        #expect(!DamageMark(cachePath: file.path).isSet)
+        file.close()
     }
 
     /// Somebody else's file is nobody's to move.
