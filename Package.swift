@@ -216,7 +216,7 @@ let package = Package(
         // The apps.
         .target(
             name: "ShoppingCore",
-            dependencies: ["StratusCache", "StratusClient", "StratusSync"],
+            dependencies: ["StratusCache", "StratusClient", "StratusSync", grdb],
             path: "Apps/Shopping/Core",
             exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),

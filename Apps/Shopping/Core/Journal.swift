@@ -10,6 +10,16 @@
 ///     journal.insert(entry)
 ///     print(journal.list().items.map(\.name))
 public struct Journal: Hashable, Sendable {
+    /// Journals of the same entries are equal, whatever was known and removed before.
+    public static func == (one: Journal, other: Journal) -> Bool {
+        one.listID == other.listID && one.entriesByID == other.entriesByID
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(listID)
+        hasher.combine(entriesByID)
+    }
+
     /// What became of an entry that was handed to the journal.
     public enum Insertion: Hashable, Sendable {
         case inserted
@@ -59,8 +69,8 @@ public struct Journal: Hashable, Sendable {
         if let known = entriesByID[entry.id] {
             if known != entry, entry.canonicalText < known.canonicalText {
                 entriesByID[entry.id] = entry
-                newestEditTimeMilliseconds =
-                    entriesByID.values.lazy.map(\.editTimeMilliseconds).max()
+                newestEditTimeMilliseconds = max(
+                    newestEditTimeMilliseconds ?? .min, entry.editTimeMilliseconds)
             }
             return .duplicate
         }
@@ -68,6 +78,12 @@ public struct Journal: Hashable, Sendable {
         newestEditTimeMilliseconds = max(
             newestEditTimeMilliseconds ?? .min, entry.editTimeMilliseconds)
         return .inserted
+    }
+
+    /// Takes an entry out of the set, as compaction does; times of later entries still come after it.
+    @discardableResult
+    public mutating func remove(id: String) -> JournalEntry? {
+        entriesByID.removeValue(forKey: id)
     }
 
     /// The edit time for the next entry: the clock's, or just past the newest entry that is known.

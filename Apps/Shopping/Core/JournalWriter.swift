@@ -58,10 +58,17 @@ public struct JournalWriter: Hashable, Sendable {
     }
 
     /// Takes an item's mark away.
+    ///
+    /// - Parameters:
+    ///   - name: what the item is called, so that it comes back also where others have compacted it away.
+    ///   - afterItemID: where it stands then.
     public func untick(
-        _ itemID: String, id: String, at editTimeMilliseconds: Int64
+        _ itemID: String, name: String? = nil, after afterItemID: String? = nil, id: String,
+        at editTimeMilliseconds: Int64
     ) -> JournalEntry {
-        entry(.untick, itemID: itemID, id: id, at: editTimeMilliseconds)
+        entry(
+            .untick, itemID: itemID, value: name, after: afterItemID, id: id,
+            at: editTimeMilliseconds)
     }
 
     /// Removes an item.

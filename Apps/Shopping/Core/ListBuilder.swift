@@ -2,7 +2,9 @@
 // order first, so arrival order cannot matter. The rules:
 //
 // 1. An item begins with its first add, whatever the clocks say: every other entry of the item
-//    counts as later. (A tick from a device with a slow clock is not lost.)
+//    counts as later. (A tick from a device with a slow clock is not lost.) Where compaction has
+//    taken the adds, it begins with its first untick that bears a name: what somebody wants again
+//    is never lost.
 // 2. Name, mark and presence: the later entry wins. A later add of the same item brings it back,
 //    unticked and with the new name; a tick never brings a removed item back.
 // 3. Position: see PlacementTree. Removed items keep their place, so what stands after them stays.
@@ -19,7 +21,8 @@ extension Journal {
     }
 }
 
-private struct ItemDraft {
+/// An item while its list is rebuilt.
+struct ItemDraft {
     var item: ShoppingItem
     var isRemoved = false
     let firstAddRank: Int
@@ -27,11 +30,15 @@ private struct ItemDraft {
     var placements: [Int] = []
 }
 
-private struct ListBuilder {
+/// The work of rebuilding one list.
+struct ListBuilder {
     /// In total order; an entry's index is its rank.
     let entries: [JournalEntry]
-    private var drafts: [ItemDraft] = []
-    private var draftByItemID: [String: Int] = [:]
+    private(set) var drafts: [ItemDraft] = []
+    private(set) var draftByItemID: [String: Int] = [:]
+    /// The places as they were attached, and the rank of each.
+    private(set) var places = PlacementTree()
+    private(set) var rankByPlacement: [Int] = []
     private var title: String?
     private var colour: String?
 
@@ -56,18 +63,28 @@ private struct ListBuilder {
     }
 
     private mutating func beginItems() {
-        for (rank, entry) in entries.enumerated() where entry.action == .add {
+        begin { $0.action == .add }
+        begin { $0.action == .untick && $0.value != nil }
+    }
+
+    private mutating func begin(with isBeginning: (JournalEntry) -> Bool) {
+        for (rank, entry) in entries.enumerated() where isBeginning(entry) {
             guard let itemID = entry.itemID, draftByItemID[itemID] == nil else { continue }
             draftByItemID[itemID] = drafts.count
             let item = ShoppingItem(
                 id: itemID, name: entry.value ?? "", isTicked: false, tickedBy: nil,
                 addedBy: entry.author, addedOnDevice: entry.device,
-                addedAtMilliseconds: entry.editTimeMilliseconds)
+                addedAtMilliseconds: entry.editTimeMilliseconds,
+                changedAtMilliseconds: entry.editTimeMilliseconds)
             drafts.append(ItemDraft(item: item, firstAddRank: rank))
         }
     }
 
     private func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
+        if entry.action.isKnown {
+            draft.item.changedAtMilliseconds = max(
+                draft.item.changedAtMilliseconds, entry.editTimeMilliseconds)
+        }
         switch entry.action {
         case .add:
             draft.isRemoved = false
@@ -107,11 +124,14 @@ private struct ListBuilder {
     private mutating func orderedItems() -> [ShoppingItem] {
         var tree = PlacementTree()
         var draftByPlacement: [Int] = []
+        rankByPlacement = []
         var afterItemIDs: [String?] = []
         for (rank, entry) in entries.enumerated() {
-            guard entry.action == .add || entry.action == .reorder, let itemID = entry.itemID,
-                let index = draftByItemID[itemID]
+            guard let itemID = entry.itemID, let index = draftByItemID[itemID],
+                entry.action == .add || entry.action == .reorder
+                    || drafts[index].firstAddRank == rank
             else { continue }
+            rankByPlacement.append(rank)
             let placement = tree.append(rank: rank)
             draftByPlacement.append(index)
             afterItemIDs.append(entry.afterItemID)
@@ -129,6 +149,7 @@ private struct ListBuilder {
                 tree.attach(placement, afterUnknown: afterItemID)
             }
         }
+        places = tree
         return tree.order().compactMap { placement in
             let draft = drafts[draftByPlacement[placement]]
             return draft.isRemoved || draft.placements.last != placement ? nil : draft.item

@@ -74,7 +74,7 @@ public struct ListScreen: Hashable, Sendable {
         for index in rows.indices {
             if let item = itemsByID[rows[index].id] {
                 rows[index] = Row(item: item, isRemoved: false)
-            } else {
+            } else if !list.boughtIDs.contains(rows[index].id) {
                 rows[index].isRemoved = true
             }
         }

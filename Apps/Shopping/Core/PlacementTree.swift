@@ -26,6 +26,10 @@ struct PlacementTree {
         case placement(Int)
         case unknown(String)
         case cut
+
+        func isUnknown(_ itemID: String) -> Bool {
+            if case .unknown(itemID) = self { true } else { false }
+        }
     }
 
     private var anchors: [Anchor] = []
@@ -57,6 +61,30 @@ struct PlacementTree {
     /// Anchors a place on an item nobody has added yet (rule 4).
     mutating func attach(_ placement: Int, afterUnknown itemID: String) {
         anchors[placement] = .unknown(itemID)
+    }
+
+    /// The placement that one stands directly on; nil on the start or on an unknown anchor.
+    func anchor(of placement: Int) -> Int? {
+        guard case .placement(let anchor) = anchors[placement] else { return nil }
+        return anchor
+    }
+
+    /// All that decides where a placement stands: the placements below it, nearest first, and where the last of them
+    /// has an unknown anchor, the oldest one on it.
+    func path(of placement: Int) -> [Int] {
+        var path: [Int] = []
+        var seen: Set<Int> = [placement]
+        var current = placement
+        while case .placement(let anchor) = anchors[current], seen.insert(anchor).inserted {
+            path.append(anchor)
+            current = anchor
+        }
+        if case .unknown(let itemID) = anchors[current],
+            let oldest = anchors.firstIndex(where: { $0.isUnknown(itemID) })
+        {
+            path.append(oldest)
+        }
+        return path
     }
 
     /// Walks the tree: all placements, each once, in list order.

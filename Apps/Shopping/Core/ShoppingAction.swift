@@ -15,9 +15,12 @@ public enum ShoppingAction: Hashable, Sendable {
 extension JournalWriter {
     /// The entries of an action, in order; each is a millisecond later than the one before it.
     ///
-    /// - Parameter newID: gives a fresh identifier at each call.
+    /// - Parameters:
+    ///   - journal: what is known of the list before the action.
+    ///   - newID: gives a fresh identifier at each call.
     public func entries(
-        for action: ShoppingAction, at editTimeMilliseconds: Int64, newID: () -> String
+        for action: ShoppingAction, in journal: Journal, at editTimeMilliseconds: Int64,
+        newID: () -> String
     ) -> [JournalEntry] {
         let time = editTimeMilliseconds
         switch action {
@@ -26,7 +29,13 @@ extension JournalWriter {
         case .tick(let itemID):
             return [tick(itemID, id: newID(), at: time)]
         case .untick(let itemID):
-            return [untick(itemID, id: newID(), at: time)]
+            let items = journal.list().items
+            let place = items.firstIndex { $0.id == itemID }
+            return [
+                untick(
+                    itemID, name: place.map { items[$0].name },
+                    after: place.flatMap { $0 > 0 ? items[$0 - 1].id : nil }, id: newID(), at: time)
+            ]
         case .remove(let itemID):
             return [remove(itemID, id: newID(), at: time)]
         case .rename(let itemID, let name):

@@ -8,4 +8,13 @@ public enum ShoppingLimits {
     public static let suggestions = 20
     /// Changes kept for somebody who watches a store and does not look; the oldest give way.
     public static let untoldChanges = 10_000
+    /// What was bought longer ago shows no more: three hours, in milliseconds.
+    public static let shownBoughtMilliseconds: Int64 = 3 * 3_600_000
+    /// Older entries are compacted in the cloud, and a device that was away for longer fetches everything: 14 days, in
+    /// milliseconds.
+    public static let compactedAgeMilliseconds: Int64 = 14 * 86_400_000
+    /// A device compacts a list at most this often: half an hour, in milliseconds.
+    public static let compactionIntervalMilliseconds: Int64 = 30 * 60_000
+    /// Entries that one step of a compaction deletes: with the root record, what one request may change.
+    public static let compactedEntriesPerStep = 399
 }

@@ -12,6 +12,8 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     public internal(set) var addedOnDevice: String
     /// When the item was added, in milliseconds since 1970.
     public internal(set) var addedAtMilliseconds: Int64
+    /// When somebody last did something to the item, in milliseconds since 1970.
+    public internal(set) var changedAtMilliseconds: Int64
 }
 
 /// A shopping list as it stands after all its entries; never stored, always rebuilt.
@@ -23,7 +25,22 @@ public struct ShoppingList: Hashable, Sendable, Identifiable {
     public let colour: String?
     /// The items that are not removed, in the order people gave them.
     public let items: [ShoppingItem]
+    /// The items that were bought so long ago that they show no more; see ``squeezed(before:)``.
+    public internal(set) var boughtIDs: Set<String> = []
 
     /// The items still to be bought.
     public var unticked: [ShoppingItem] { items.filter { !$0.isTicked } }
+
+    /// The list as a person sees it: without what was bought before a time and not touched since.
+    ///
+    /// It is the same before and after any ``Compaction`` up to that time.
+    public func squeezed(before cutoffMilliseconds: Int64) -> ShoppingList {
+        func isBought(_ item: ShoppingItem) -> Bool {
+            item.isTicked && item.changedAtMilliseconds < cutoffMilliseconds
+        }
+        var list = ShoppingList(
+            id: id, title: title, colour: colour, items: items.filter { !isBought($0) })
+        list.boughtIDs = boughtIDs.union(items.lazy.filter(isBought).map(\.id))
+        return list
+    }
 }

@@ -7,6 +7,9 @@ public enum ShoppingRecord {
     /// The root record's field that holds the title the list was created with.
     public static let titleField = "title"
 
+    /// The root record's date up to which the journal in the cloud was compacted.
+    public static let compressedUntilField = "CompressedUntil"
+
     private static let zonePrefix = "List-"
 
     /// Names the zone of a list.

@@ -20,7 +20,7 @@ extension ShoppingStore {
             recordType: ShoppingRecord.shoppingListType,
             recordID: ShoppingStore.rootID(listID: listID))
         root[ShoppingRecord.titleField] = title
-        try cache.save([root, entry.record()])
+        try save([root, entry.record()], [entry], of: listID)
         listsByID[listID] = KnownList(
             journal: Journal(listID: listID, entries: [entry]), rootTitle: title, isNotified: true)
         _ = list(listID)
@@ -42,7 +42,8 @@ extension ShoppingStore {
         var title: String?
         for action in actions {
             let time = known.journal.editTime(nowMilliseconds: clock())
-            for entry in writer.entries(for: action, at: time, newID: newID) {
+            let list = known.journal
+            for entry in writer.entries(for: action, in: list, at: time, newID: newID) {
                 known.journal.insert(entry)
                 entries.append(entry)
             }
@@ -55,11 +56,20 @@ extension ShoppingStore {
             records.append(root)
             known.rootTitle = title
         }
-        try cache.save(records)
+        try save(records, entries, of: listID)
         known.rebuilt = nil
         listsByID[listID] = known
         _ = list(listID)
         return entries
+    }
+
+    private func save(
+        _ records: [CKRecord], _ entries: [JournalEntry], of listID: String
+    ) throws {
+        try cache.write { transaction in
+            try transaction.save(records)
+            try activity.keep(entries, of: listID, in: transaction.database)
+        }
     }
 
     /// The list is not on this device.

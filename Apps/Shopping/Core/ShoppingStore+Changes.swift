@@ -22,7 +22,8 @@ extension ShoppingStore {
                     ids.count < Self.recordsReadSingly
                     ? try ids.compactMap { try cache.record(for: $0) }
                     : try cache.records(inZoneWith: zoneID)
-                take(records, of: listID)
+                forget(Set(ids).subtracting(records.lazy.map(\.recordID)), of: listID)
+                try take(records, of: listID)
             } catch {
                 // Told to the person, and read with the next changes.
                 unreadIDs.formUnion(ids)
@@ -39,9 +40,17 @@ extension ShoppingStore {
         known.rebuilt = known.journal.list()
         known.isNotified = known.isVisible
         listsByID[listID] = known
+        try activity.keep(known.journal.history, of: listID)
     }
 
-    private func take(_ records: [CKRecord], of listID: String) {
+    /// Takes entries out of a journal that compaction has deleted.
+    private func forget(_ ids: Set<CKRecord.ID>, of listID: String) {
+        for id in ids where listsByID[listID]?.journal.remove(id: id.recordName) != nil {
+            listsByID[listID]?.rebuilt = nil
+        }
+    }
+
+    private func take(_ records: [CKRecord], of listID: String) throws {
         guard !records.isEmpty else { return }
         let before = list(listID)
         var known = listsByID[listID] ?? KnownList(journal: Journal(listID: listID))
@@ -50,9 +59,10 @@ extension ShoppingStore {
         let isNew = !known.isNotified && known.isVisible
         if isNew { known.isNotified = true }
         listsByID[listID] = known
+        try activity.keep(fresh, of: listID)
         if isNew {
             tell(ShoppingChange(.listAppeared, listID: listID, listTitle: known.title))
-        } else if known.isNotified, let before, let after = known.rebuilt {
+        } else if known.isNotified, let before, let after = list(listID) {
             tell(fresh, before: before, after: after, title: known.title)
         }
     }
@@ -63,7 +73,15 @@ extension ShoppingStore {
         var namesByItemID: [String: String] = [:]
         for item in before.items { namesByItemID[item.id] = item.name }
         let lastNames = Dictionary(after.items.map { ($0.id, $0.name) }) { first, _ in first }
+        let shown = Set(after.items.map(\.id))
+        let cutoff = clock() - ShoppingLimits.shownBoughtMilliseconds
         for entry in fresh.sorted(by: { $0.precedes($1) }) {
+            // Old news of what shows no more is for the activity view.
+            if let itemID = entry.itemID, entry.editTimeMilliseconds < cutoff,
+                !shown.contains(itemID)
+            {
+                continue
+            }
             guard let kind = ShoppingChange.Kind(entry, &namesByItemID, lastNames) else { continue }
             tell(
                 ShoppingChange(
@@ -95,7 +113,9 @@ extension ShoppingStore {
             tell(
                 ShoppingChange(
                     .trouble("The service refuses a list; it is kept here. \(failure.message)")))
-        case .recordsMissing:
+        case .recordsMissing(let records):
+            // What was compacted while this device was away is in nobody's list any more.
+            guard !records.allSatisfy(isCompacted) else { return }
             tell(
                 ShoppingChange(
                     .trouble("The service has lost changes of the lists; they are gone here too.")))

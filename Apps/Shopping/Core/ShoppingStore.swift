@@ -52,7 +52,9 @@ public actor ShoppingStore {
         }
     }
 
-    let cache: CloudCache
+    package let cache: CloudCache
+    package let container: CKContainer
+    var activity: ActivityLog { ActivityLog(cache: cache) }
     let device: String
     let author: String
     let clock: Clock
@@ -60,16 +62,19 @@ public actor ShoppingStore {
     var listsByID: [String: KnownList] = [:]
     var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
     private var observerCount = 0
+    /// The last upload after which this device looked whether to compact.
+    private var compactedSend: Int64?
     /// Records that changed and could not be read: they are read with the next ones.
     var unreadIDs: Set<CKRecord.ID> = []
     private let recordChanges: RecordChanges<CKRecord.ID>
     private var watching: [Task<Void, Never>] = []
 
     private init(
-        cache: CloudCache, device: String, author: String, clock: @escaping Clock,
-        newID: @escaping @Sendable () -> String
+        cache: CloudCache, container: CKContainer, device: String, author: String,
+        clock: @escaping Clock, newID: @escaping @Sendable () -> String
     ) {
         self.cache = cache
+        self.container = container
         recordChanges = cache.changes()
         self.device = device
         self.author = author
@@ -93,13 +98,15 @@ public actor ShoppingStore {
             path: path, container: container, scopes: [.private], settings: settings,
             world: CloudConnection.World(nowMilliseconds: clock))
         let store = ShoppingStore(
-            cache: cache, device: device, author: author, clock: clock, newID: newID)
+            cache: cache, container: container, device: device, author: author, clock: clock,
+            newID: newID)
         try await store.begin()
         return store
     }
 
     /// Watches first and reads then, so that nothing falls between.
     private func begin() throws {
+        try activity.prepare()
         let (changes, events) = (recordChanges, cache.events())
         for zoneID in try cache.zoneIDs() {
             guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
@@ -108,6 +115,7 @@ public actor ShoppingStore {
         watching = [
             Task { for await ids in changes { self.absorb(ids) } },
             Task { for await event in events { self.note(event) } },
+            Task { await self.watchUploads() },
         ]
     }
 
@@ -123,19 +131,54 @@ public actor ShoppingStore {
     // MARK: Syncing
 
     /// Keeps in step with the service until ``close()``; again, it ends a halt.
-    public func start() async { await cache.start() }
+    public func start() async {
+        await refetchWhenLongAway()
+        await cache.start()
+    }
+
+    private func refetchWhenLongAway() async {
+        do {
+            try await refetchIfLongAway()
+        } catch {
+            // Syncing meets the same file, and says what is wrong with it.
+            tell(ShoppingChange(.trouble("The lists' file cannot be read: \(error)")))
+        }
+    }
 
     /// Sends and fetches until there is nothing left to do.
     ///
     /// - Throws: `CacheError`, at once when the service cannot be reached; nothing is lost.
     public func sync() async throws {
+        try await refetchIfLongAway()
         try await cache.sync()
         // The watching task takes and absorbs in one step of this actor, so nothing is in between.
         absorb(recordChanges.takeUnseen())
+        guard try await cache.status().lastSendMilliseconds != compactedSend else { return }
+        compactedSend = try await cache.status().lastSendMilliseconds
+        guard await compactWhereDue() > 0 else { return }
+        try await cache.sync()
+        absorb(recordChanges.takeUnseen())
+    }
+
+    /// Compacts after uploads of a running loop.
+    private func watchUploads() async {
+        do {
+            for try await status in cache.statuses()
+            where status.isRunning && status.pendingCount == 0 && status.operation == nil
+                && status.lastSendMilliseconds != compactedSend
+            {
+                compactedSend = status.lastSendMilliseconds
+                await compactWhereDue()
+            }
+        } catch {
+            // The file cannot be read: whoever reads or writes a list is told.
+            return
+        }
     }
 
     /// Goes offline, as in flight mode, or back online. Changes wait meanwhile.
     public func setOnline(_ isOnline: Bool) async {
+        if isOnline { await refetchWhenLongAway() }
         await cache.setEnabled(isOnline)
         if isOnline { await cache.fetchSoon() }
     }
@@ -171,14 +214,22 @@ public actor ShoppingStore {
     /// A list as it stands; nil when this device does not know it.
     public func list(_ listID: String) -> ShoppingList? {
         guard let known = listsByID[listID] else { return nil }
-        let list = known.rebuilt ?? known.journal.list()
-        listsByID[listID]?.rebuilt = list
+        let whole = known.rebuilt ?? known.journal.list()
+        listsByID[listID]?.rebuilt = whole
+        let list = whole.squeezed(before: clock() - ShoppingLimits.shownBoughtMilliseconds)
         guard list.title.isEmpty, let title = known.rootTitle else { return list }
         return ShoppingList(id: list.id, title: title, colour: list.colour, items: list.items)
     }
 
     /// Whether a newer version of the app changed some list: what it did is kept, but not all of it shows.
     public var needsNewerApp: Bool { listsByID.values.contains { $0.journal.needsNewerApp } }
+
+    /// What happened to a list since this device knows it, oldest first; compaction takes nothing of it.
+    ///
+    /// - Throws: SQLite's error.
+    public func activity(of listID: String) throws -> [ActivityEvent] {
+        try activity.events(of: listID)
+    }
 
     /// The journal of a list; nil when this device does not know it.
     public func journal(_ listID: String) -> Journal? { listsByID[listID]?.journal }

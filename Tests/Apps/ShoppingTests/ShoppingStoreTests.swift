@@ -2,18 +2,15 @@ import Foundation
 import ShoppingCore
 import StratusCache
 import StratusClient
-import StratusSync
-import StratusTesting
-import Synchronization
 import Testing
 
 /// The lists of one account on several devices, over the real service in this process.
 @Suite(.timeLimit(.minutes(5)))
 struct ShoppingStoreTests {
-    private let world: World
+    private let world: ShoppingWorld
 
     init() throws {
-        world = try World()
+        world = try ShoppingWorld()
     }
 
     @Test func createdListAppearsOnOtherDevice() async throws {
@@ -224,65 +221,6 @@ struct ShoppingStoreTests {
         let phone = try await world.open("phone")
         await #expect(throws: ShoppingStore.UnknownList.self) {
             try await phone.perform([.renameList(title: "Food")], in: "nowhere")
-        }
-    }
-}
-
-/// A cloud in this process, a folder for the devices' files, and one clock for everybody.
-private final class World: Sendable {
-    private let cloud = TestCloud()
-    private let folder: URL
-    private let milliseconds = Mutex<Int64>(1_700_000_000_000)
-
-    init() throws {
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("shopping-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        // A leftover in the temporary folder fails no test.
-        try? FileManager.default.removeItem(at: folder)
-    }
-
-    func container(_ device: String) async throws -> CKContainer {
-        try await cloud.container("iCloud.org.example.Shopping", user: "alice", device: device)
-    }
-
-    func open(_ device: String) async throws -> ShoppingStore {
-        try await ShoppingStore.open(
-            path: folder.appendingPathComponent("\(device).sqlite").path,
-            container: try await container(device), device: device, author: "alice",
-            settings: quick, clock: { self.now() })
-    }
-
-    /// A list that both devices have.
-    func share(
-        _ title: String, _ names: [String], _ phone: ShoppingStore, _ tablet: ShoppingStore
-    ) async throws -> String {
-        let listID = try await phone.create(title: title)
-        try await phone.perform([.add(names: names, afterItemID: nil)], in: listID)
-        try await phone.sync()
-        try await tablet.sync()
-        return listID
-    }
-
-    private var quick: SyncSettings {
-        var settings = ShoppingStore.watchedPace
-        settings.minimumDelaySeconds = 0
-        settings.coalescingSeconds = 0
-        return settings
-    }
-
-    func pass(milliseconds passed: Int64) {
-        milliseconds.withLock { $0 += passed }
-    }
-
-    /// A second later at each look.
-    private func now() -> Int64 {
-        milliseconds.withLock { milliseconds in
-            milliseconds += 1_000
-            return milliseconds
         }
     }
 }

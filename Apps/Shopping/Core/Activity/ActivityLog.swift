@@ -1,0 +1,81 @@
+import GRDB
+import StratusCache
+
+// What happened to the lists lies in a table of its own, in the file of the lists: an entry is written there when it
+// comes, and stays when compaction takes it out of the journal.
+
+/// The kept history of one person's lists on one device.
+struct ActivityLog {
+    let cache: CloudCache
+
+    /// Makes the tables where they are missing.
+    func prepare() throws {
+        try cache.write { transaction in
+            try transaction.database.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS app_activity (
+                        list TEXT NOT NULL, id TEXT NOT NULL, time INTEGER NOT NULL,
+                        action TEXT NOT NULL, item TEXT, value TEXT, device TEXT NOT NULL,
+                        author TEXT NOT NULL, PRIMARY KEY (list, id)) WITHOUT ROWID;
+                    CREATE TABLE IF NOT EXISTS app_note (
+                        name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+    }
+
+    /// Writes down entries, those only that are not there yet.
+    func keep(_ entries: [JournalEntry], of list: String, in database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: "INSERT OR IGNORE INTO app_activity VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        for entry in entries {
+            try statement.execute(arguments: [
+                list, entry.id, entry.editTimeMilliseconds, entry.action.rawValue, entry.itemID,
+                entry.value, entry.device, entry.author,
+            ])
+        }
+    }
+
+    func keep(_ entries: [JournalEntry], of list: String) throws {
+        guard !entries.isEmpty else { return }
+        try cache.write { try keep(entries, of: list, in: $0.database) }
+    }
+
+    /// What happened to a list, oldest first, compacted or not.
+    func events(of list: String) throws -> [ActivityEvent] {
+        try cache.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT * FROM app_activity WHERE list = ? ORDER BY time, device, id",
+                arguments: [list]
+            ).map(ActivityEvent.init)
+        }
+    }
+
+    // MARK: Notes
+
+    /// What this device noted under a name; nil for nothing.
+    func note(_ name: String) throws -> String? {
+        try cache.read { database in
+            try String.fetchOne(
+                database, sql: "SELECT value FROM app_note WHERE name = ?", arguments: [name])
+        }
+    }
+
+    func setNote(_ name: String, _ value: String?) throws {
+        try cache.write { transaction in
+            try transaction.database.execute(
+                sql: value == nil
+                    ? "DELETE FROM app_note WHERE name = ?"
+                    : "INSERT OR REPLACE INTO app_note (name, value) VALUES (?1, ?2)",
+                arguments: value.map { [name, $0] } ?? [name])
+        }
+    }
+}
+
+extension ActivityEvent {
+    init(_ row: Row) {
+        self.init(
+            id: row["id"], milliseconds: row["time"], action: .init(rawValue: row["action"]),
+            itemID: row["item"], value: row["value"], device: row["device"], author: row["author"])
+    }
+}

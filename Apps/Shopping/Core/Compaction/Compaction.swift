@@ -1,0 +1,224 @@
+// Which entries of a journal can go: a pure function of (journal, time). The rules:
+//
+// 1. Only entries older than the cutoff go. A recent entry is never touched.
+// 2. An item whose entries are all old and that was bought or removed goes with all of its entries.
+// 3. Of every other item, and of the list itself, old entries go that a later entry has overruled: the
+//    last name, mark, presence, place and first add stay, so a late entry of a device that was
+//    offline still meets what it lost against.
+// 4. What other places stand on goes only where the order of what is left stays the same. This is
+//    not argued but tried: the list is rebuilt without the entries, and where two items would
+//    change places, what both stand on is kept.
+// 5. Entries of an item that nobody ever added are leftovers of an earlier compaction, and go.
+// 6. A journal with an entry of a newer app is left alone: its meaning is not known.
+//
+// So `journal.list().squeezed(before: cutoff)` is the same before and after, on every device, and after each step of
+// a compaction in steps.
+
+/// The entries of a journal that are not needed to rebuild what people see of the list.
+///
+///     let compaction = Compaction(of: journal, before: now - ShoppingLimits.compactedAgeMilliseconds)
+///     for entry in compaction.dropped { journal.remove(id: entry.id) }
+public struct Compaction: Hashable, Sendable {
+    /// What can go, oldest first.
+    public let dropped: [JournalEntry]
+    /// Whether the limit left nothing over.
+    public let isComplete: Bool
+
+    /// Chooses the entries, the oldest items first. O(n log n) in the entries, for each two items that would change
+    /// places.
+    ///
+    /// - Parameters:
+    ///   - cutoffMilliseconds: entries of this age or later stay.
+    ///   - limit: how many go at most; what is left stays a whole list.
+    ///   - time: when an entry came into being, for its age; its edit time by default.
+    public init(
+        of journal: Journal, before cutoffMilliseconds: Int64, atMost limit: Int = .max,
+        time: (JournalEntry) -> Int64 = { $0.editTimeMilliseconds }
+    ) {
+        guard limit > 0, !journal.needsNewerApp else {
+            (dropped, isComplete) = ([], limit > 0)
+            return
+        }
+        let entries = journal.history
+        let times = entries.map(time)
+        let draft = CompactionDraft(
+            journal.listID, entries, times: times,
+            isOld: zip(entries, times).map {
+                $0.action.isKnown && max($0.editTimeMilliseconds, $1) < cutoffMilliseconds
+            })
+        let (ranks, isComplete) = draft.choose(atMost: limit)
+        dropped = ranks.sorted().map { entries[$0] }
+        self.isComplete = isComplete
+    }
+}
+
+/// The work of choosing what goes.
+private struct CompactionDraft {
+    /// Entries that go together or, where others stand on the item, only its overruled ones.
+    struct Unit {
+        var ranks: [Int]
+        var overruled: [Int]
+        /// The item that goes with all its entries; nil when only overruled ones go.
+        var itemID: String?
+        var newest: Int64
+    }
+
+    let listID: String
+    let entries: [JournalEntry]
+    let times: [Int64]
+    let isOld: [Bool]
+    /// The list with all entries.
+    let whole: ListBuilder
+    let shownIDs: [String]
+    /// Ranks of placements that others stand on.
+    private var carriers: Set<Int> = []
+
+    /// Two items at a time are put right so often; then everything that any item stands on stays.
+    private static let rounds = 40
+
+    init(_ listID: String, _ entries: [JournalEntry], times: [Int64], isOld: [Bool]) {
+        self.listID = listID
+        self.entries = entries
+        self.times = times
+        self.isOld = isOld
+        var whole = ListBuilder(entries: entries)
+        shownIDs = whole.build(listID: listID).items.map(\.id)
+        self.whole = whole
+        for placement in whole.rankByPlacement.indices {
+            guard let anchor = whole.places.anchor(of: placement) else { continue }
+            carriers.insert(whole.rankByPlacement[anchor])
+        }
+    }
+
+    /// The ranks that go, and whether the limit left nothing over.
+    func choose(atMost limit: Int) -> (ranks: Set<Int>, isComplete: Bool) {
+        let units = units()
+        var room = limit
+        var isComplete = true
+        var dropped: Set<Int> = []
+        var droppedUnits: [String: Unit] = [:]
+        for unit in units {
+            if unit.ranks.count <= room {
+                dropped.formUnion(unit.ranks)
+                if let itemID = unit.itemID { droppedUnits[itemID] = unit }
+                room -= unit.ranks.count
+            } else {
+                dropped.formUnion(unit.overruled.prefix(room))
+                isComplete = false
+                break
+            }
+        }
+        keepCarriers(units, &droppedUnits, &dropped)
+        return (dropped, isComplete)
+    }
+
+    /// Keeps what items stand on that would change places else.
+    private func keepCarriers(
+        _ units: [Unit], _ droppedUnits: inout [String: Unit], _ dropped: inout Set<Int>
+    ) {
+        let goneIDs = Set(units.compactMap(\.itemID))
+        let staying = shownIDs.filter { !goneIDs.contains($0) }
+        for round in 0... {
+            let order = order(without: dropped).filter { !goneIDs.contains($0) }
+            guard let place = zip(order, staying).enumerated().first(where: { $1.0 != $1.1 })
+            else { break }
+            let wronged = round < Self.rounds ? [place.element.0, place.element.1] : staying
+            let kept = carriers(of: wronged).compactMap { droppedUnits.removeValue(forKey: $0) }
+            // With all that both stand on, two items stand as before: something is always found.
+            for unit in kept.isEmpty ? Array(droppedUnits.values) : kept {
+                dropped.subtract(unit.ranks)
+                dropped.formUnion(unit.overruled)
+            }
+            if kept.isEmpty { break }
+        }
+    }
+
+    private func order(without dropped: Set<Int>) -> [String] {
+        var builder = ListBuilder(
+            entries: entries.indices.lazy.filter { !dropped.contains($0) }.map { entries[$0] })
+        return builder.build(listID: listID).items.map(\.id)
+    }
+
+    /// The items that others stand on.
+    private func carriers(of itemIDs: [String]) -> Set<String> {
+        var carriers: Set<String> = []
+        for itemID in itemIDs {
+            guard let index = whole.draftByItemID[itemID],
+                let placement = whole.drafts[index].placements.last
+            else { continue }
+            for below in whole.places.path(of: placement) {
+                if let carrier = entries[whole.rankByPlacement[below]].itemID {
+                    carriers.insert(carrier)
+                }
+            }
+        }
+        return carriers
+    }
+
+    // MARK: What may go
+
+    /// What may go, the items that were left alone for longest first.
+    private func units() -> [Unit] {
+        var ranksByItemID: [String?: [Int]] = [:]
+        for (rank, entry) in entries.enumerated() {
+            ranksByItemID[entry.itemID, default: []].append(rank)
+        }
+        let ticked = Set(shownIDs.filter { whole.item($0)?.isTicked == true })
+        let shown = Set(shownIDs)
+        return ranksByItemID.compactMap { itemID, ranks -> Unit? in
+            let known = ranks.filter { entries[$0].action.isKnown }
+            let overruled = (itemID == nil ? overruledOfList(known) : overruled(itemID, known))
+                .filter { isOld[$0] }
+            var unit = Unit(
+                ranks: overruled, overruled: overruled, itemID: nil,
+                newest: overruled.map { times[$0] }.max() ?? .min)
+            if let itemID, known.allSatisfy({ isOld[$0] }),
+                ticked.contains(itemID) || !shown.contains(itemID)
+            {
+                unit.ranks = known
+                unit.itemID = itemID
+                unit.newest = known.map { times[$0] }.max() ?? .min
+            }
+            return unit.ranks.isEmpty ? nil : unit
+        }.sorted { ($0.newest, $0.ranks[0]) < ($1.newest, $1.ranks[0]) }
+    }
+
+    /// Of an item's entries, those that say nothing that still counts.
+    private func overruled(_ itemID: String?, _ ranks: [Int]) -> [Int] {
+        guard let itemID, let index = whole.draftByItemID[itemID] else { return ranks }
+        let first = whole.drafts[index].firstAddRank
+        var last: [String: Int] = [:]
+        for rank in ranks where rank != first {
+            let entry = entries[rank]
+            switch entry.action {
+            case .add:
+                for register in ["mark", "presence", "place", "adder"] { last[register] = rank }
+                if entry.value != nil { last["name"] = rank }
+            case .tick, .untick: last["mark"] = rank
+            case .remove: last["presence"] = rank
+            case .reorder: last["place"] = rank
+            case .rename where entry.value != nil: last["name"] = rank
+            default: break
+            }
+        }
+        let counting = Set(last.values).union([first])
+        return ranks.filter { !counting.contains($0) && !carriers.contains($0) }
+    }
+
+    private func overruledOfList(_ ranks: [Int]) -> [Int] {
+        func last(_ action: JournalEntry.Action) -> Int? {
+            ranks.last { entries[$0].action == action && entries[$0].value != nil }
+        }
+        let counting = [
+            ranks.first { entries[$0].action == .create }, last(.rename), last(.recolour),
+        ]
+        return ranks.filter { !counting.contains($0) }
+    }
+}
+
+extension ListBuilder {
+    /// An item as rebuilt, removed or not; nil when nobody added it.
+    fileprivate func item(_ itemID: String) -> ShoppingItem? {
+        draftByItemID[itemID].map { drafts[$0].item }
+    }
+}

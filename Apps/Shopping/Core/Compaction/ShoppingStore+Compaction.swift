@@ -1,0 +1,140 @@
+import StratusCache
+
+#if canImport(Darwin)
+    import Foundation
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+/// The journal in the cloud stays short: what nobody needs to rebuild a list is deleted there.
+///
+/// The cache's own changes are sent one by one, so a step of a compaction goes to the database itself, as one atomic
+/// request with the root record; what it did comes back with the next fetch, here as on any other device.
+extension ShoppingStore {
+    /// Compacts a list in the cloud as far as its old entries are not needed, in as many steps as it takes.
+    ///
+    /// Each step is one atomic request with the root record, saved only when nobody changed it meanwhile. An
+    /// entry counts as old when it was made and came to the service before the cutoff, so every device that is not
+    /// away for longer has seen it.
+    ///
+    /// - Returns: how many entries were deleted.
+    /// - Throws: what the service answers: the steps before stay done, and the rest is done another time; ``UnknownList``.
+    @discardableResult
+    public func compact(_ listID: String) async throws -> Int {
+        guard var journal = listsByID[listID]?.journal else { throw UnknownList(listID: listID) }
+        let cutoff = clock() - ShoppingLimits.compactedAgeMilliseconds
+        let arrivals = try arrivals(listID)
+        let database = container.privateCloudDatabase
+        var root: CKRecord?
+        var count = 0
+        var isComplete = false
+        while !isComplete {
+            let step = Compaction(
+                of: journal, before: cutoff, atMost: ShoppingLimits.compactedEntriesPerStep
+            ) { arrivals[$0.id] ?? .max }
+            guard !step.dropped.isEmpty else { break }
+            isComplete = step.isComplete
+            let newest = step.dropped.compactMap { arrivals[$0.id] }.max() ?? cutoff
+            // Whoever changed the root may have compacted: their changes are fetched first.
+            if root == nil { root = try await unchangedRoot(listID) }
+            guard let current = root else { break }
+            root = try await deleteCompacted(
+                step.dropped, with: current, until: isComplete ? cutoff : newest, in: database)
+            for entry in step.dropped { journal.remove(id: entry.id) }
+            count += step.dropped.count
+        }
+        if count > 0 { await cache.fetchSoon(Self.zoneID(listID: listID)) }
+        return count
+    }
+
+    /// When each entry of a list came to the service or, if later, was made; entries that are not there are missing.
+    private func arrivals(_ listID: String) throws -> [String: Int64] {
+        var arrivals: [String: Int64] = [:]
+        for record in try cache.records(inZoneWith: Self.zoneID(listID: listID)) {
+            guard let created = record.creationDate else { continue }
+            arrivals[record.recordID.recordName] = Int64(created.timeIntervalSince1970 * 1_000)
+        }
+        return arrivals
+    }
+
+    /// The service's root record; nil where it is not the one that this device knows.
+    private func unchangedRoot(_ listID: String) async throws -> CKRecord? {
+        let rootID = Self.rootID(listID: listID)
+        let root = try await container.privateCloudDatabase.record(for: rootID)
+        let known = try cache.record(for: rootID)
+        return root.recordChangeTag == known?.recordChangeTag ? root : nil
+    }
+
+    /// One step: the entries go and `CompressedUntil` moves, or nothing happens.
+    ///
+    /// - Returns: the root record as it is now.
+    /// - Throws: `CKError` `serverRecordChanged` when somebody changed the root meanwhile.
+    package func deleteCompacted(
+        _ entries: [JournalEntry], with root: CKRecord, until milliseconds: Int64,
+        in database: CKDatabase
+    ) async throws -> CKRecord {
+        let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+        let known = root[ShoppingRecord.compressedUntilField] as Date?
+        root[ShoppingRecord.compressedUntilField] = max(date, known ?? date)
+        let zoneID = root.recordID.zoneID
+        let results = try await database.modifyRecords(
+            saving: [root],
+            deleting: entries.map { CKRecord.ID(recordName: $0.id, zoneID: zoneID) },
+            savePolicy: .ifServerRecordUnchanged, atomically: true)
+        // The root first: of an atomic request, it is what others change.
+        let saved = try results.saveResults[root.recordID]?.get()
+        for result in results.deleteResults.values { try result.get() }
+        return saved ?? root
+    }
+
+    /// Compacts the lists whose turn it is; called when something was sent.
+    ///
+    /// - Returns: how many entries were deleted.
+    @discardableResult
+    func compactWhereDue() async -> Int {
+        var count = 0
+        for listID in listsByID.keys.sorted() {
+            do {
+                guard try takeTurn(listID) else { continue }
+                count += try await compact(listID)
+            } catch {
+                // Housekeeping: another device is quicker, or the next turn does it. Nobody misses anything.
+                continue
+            }
+        }
+        return count
+    }
+
+    /// Whether the last compaction of a list on this device is long enough ago; if so, this one counts as made.
+    private func takeTurn(_ listID: String) throws -> Bool {
+        let name = "compacted \(listID)"
+        let now = clock()
+        if let last = try activity.note(name).flatMap({ Int64($0) }),
+            (0..<ShoppingLimits.compactionIntervalMilliseconds).contains(now - last)
+        {
+            return false
+        }
+        try activity.setNote(name, String(now))
+        return true
+    }
+
+    /// A device that was away for so long that the journal was compacted meanwhile fetches everything again.
+    func refetchIfLongAway() async throws {
+        guard let last = try await cache.status().lastFetchMilliseconds,
+            clock() - last > ShoppingLimits.compactedAgeMilliseconds
+        else { return }
+        try await cache.refetchEverything()
+    }
+
+    /// Whether a record is missing at the service because it was compacted there.
+    func isCompacted(_ record: CKRecord) -> Bool {
+        // Without the root the list is gone, or cannot be read: then nobody says that it was compacted.
+        guard let entry = JournalEntry(record),
+            let root = try? cache.record(for: Self.rootID(listID: entry.listID)),
+            let until = root[ShoppingRecord.compressedUntilField] as Date?
+        else { return false }
+        let made = Date(timeIntervalSince1970: Double(entry.editTimeMilliseconds) / 1_000)
+        return max(made, record.creationDate ?? made) <= until
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import ShoppingCore
+import StratusCache
+import StratusClient
+import Testing
+
+/// Compaction over the service, among the devices of one account.
+@Suite(.timeLimit(.minutes(5)))
+struct CompactionStoreTests {
+    private let world: ShoppingWorld
+    private let day: Int64 = 86_400_000
+
+    init() throws {
+        world = try ShoppingWorld()
+    }
+
+    /// The names of the records that the service has of a list.
+    private func recordsAtService(_ listID: String) async throws -> [String: CKRecord] {
+        let database = try await world.container("web").privateCloudDatabase
+        let zoneID = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: listID))
+        let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
+        return try Dictionary(
+            uniqueKeysWithValues: changes.modificationResultsByID.map {
+                ($0.key.recordName, try $0.value.get().record)
+            })
+    }
+
+    @Test func uploadCompactsOldEntriesAndActivityStays() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
+        let milk = try #require(await phone.list(weekly)?.items.first?.id)
+        try await phone.perform([.tick(itemID: milk)], in: weekly)
+        try await phone.sync()
+        try await tablet.sync()
+        let before = try await recordsAtService(weekly)
+        #expect(before.count == 5)
+        world.pass(milliseconds: 13 * day)
+        try await tablet.sync()
+        try await phone.perform([.recolour(colour: "green")], in: weekly)
+        try await phone.sync()
+        #expect(try await recordsAtService(weekly).count == 6)
+
+        world.pass(milliseconds: 2 * day)
+        try await phone.perform([.recolour(colour: "red")], in: weekly)
+        try await phone.sync()
+        let after = try await recordsAtService(weekly)
+        // Root, create, Bread's add, two colours: Milk's add and tick are gone.
+        #expect(after.count == 5)
+        let until = try #require(after[weekly]?[ShoppingRecord.compressedUntilField] as Date?)
+        let now = Double(world.now()) / 1_000
+        #expect(abs(now - 14 * 86_400 - until.timeIntervalSince1970) < 600)
+
+        let laptop = try await world.open("laptop")
+        for device in [phone, tablet, laptop] {
+            try await device.sync()
+            #expect(await device.list(weekly)?.items.map(\.name) == ["Bread"])
+            #expect(await device.journal(weekly)?.count == 4)
+        }
+        for device in [phone, tablet] {
+            let activity = try await device.activity(of: weekly)
+            #expect(activity.filter { $0.itemID == milk }.map(\.action) == [.add, .tick])
+            #expect(activity.count == 6)
+        }
+    }
+
+    @Test func compactionWaitsHalfAnHour() async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk", "Eggs"], afterItemID: nil)], in: weekly)
+        try await phone.sync()
+        let ids = try #require(await phone.list(weekly)?.items.map(\.id))
+        try await phone.perform([.remove(itemID: ids[0])], in: weekly)
+        try await phone.sync()
+        world.pass(milliseconds: 14 * day + 60_000)
+        try await phone.perform([.remove(itemID: ids[1])], in: weekly)
+        try await phone.sync()
+        #expect(try await recordsAtService(weekly).count == 4)
+        // The list was compacted just now: what is old enough a minute later waits.
+        world.pass(milliseconds: 14 * day)
+        try await phone.sync()
+        try await phone.perform([.recolour(colour: "red")], in: weekly)
+        try await phone.sync()
+        #expect(try await recordsAtService(weekly).count == 3)
+        try await phone.perform([.recolour(colour: "green")], in: weekly)
+        try await phone.sync()
+        #expect(try await recordsAtService(weekly).count == 4)
+    }
+
+    /// Whoever changed the root meanwhile wins, and nothing is deleted.
+    @Test func compactionOfChangedRootDeletesNothing() async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+        try await phone.sync()
+        let milk = try #require(await phone.list(weekly)?.items.first?.id)
+        try await phone.perform([.remove(itemID: milk)], in: weekly)
+        try await phone.sync()
+        world.pass(milliseconds: 15 * day)
+        let database = try await world.container("web").privateCloudDatabase
+        let zoneID = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))
+        let rootID = CKRecord.ID(recordName: weekly, zoneID: zoneID)
+        let root = try await database.record(for: rootID)
+        let other = try await database.record(for: rootID)
+        other[ShoppingRecord.titleField] = "Changed"
+        try await database.save(other)
+        let entries = try #require(await phone.journal(weekly)?.history)
+        let error = await #expect(throws: CKError.self) {
+            try await phone.deleteCompacted(
+                entries, with: root, until: 1_700_000_000_000,
+                in: phone.container.privateCloudDatabase)
+        }
+        #expect(error?.code == .serverRecordChanged)
+        #expect(try await recordsAtService(weekly).count == 4)
+        // Nor does a device compact that has not seen the root's change yet.
+        #expect(try await phone.compact(weekly) == 0)
+        try await phone.sync()
+        #expect(try await phone.compact(weekly) == 2)
+    }
+
+    @Test func manyEntriesGoInAtomicSteps() async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        let names = (0..<450).map { "Item \($0)" }
+        try await phone.perform([.add(names: names, afterItemID: nil)], in: weekly)
+        let ids = try #require(await phone.list(weekly)?.items.map(\.id))
+        try await phone.perform(ids.dropLast().map { .tick(itemID: $0) }, in: weekly)
+        try await phone.sync()
+        world.pass(milliseconds: 15 * day)
+        #expect(try await phone.compact(weekly) == 898)
+        try await phone.sync()
+        #expect(await phone.journal(weekly)?.count == 2)
+        #expect(await phone.list(weekly)?.items.map(\.name) == ["Item 449"])
+    }
+
+    @Test func deviceAwayForLongFetchesEverythingAgain() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
+        let milk = try #require(await phone.list(weekly)?.items.first?.id)
+        try await phone.perform([.tick(itemID: milk)], in: weekly)
+        try await phone.sync()
+        try await tablet.perform([.add(names: ["Eggs"], afterItemID: milk)], in: weekly)
+        world.pass(milliseconds: 20 * day)
+        try await phone.perform([.recolour(colour: "red")], in: weekly)
+        try await phone.sync()
+        let told = await tablet.changes()
+        await tablet.setOnline(false)
+        await tablet.start()
+        let report = try await tablet.cache.diagnosticsReport()
+        #expect(report.zones.allSatisfy { $0.isRefetching || $0.needsFetch })
+        await tablet.setOnline(true)
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(await tablet.list(weekly)?.items.map(\.name) == ["Eggs", "Bread"])
+        #expect(await tablet.list(weekly) == phone.list(weekly))
+        try await tablet.close()
+        for await change in told {
+            if case .trouble(let sentence) = change.kind { Issue.record("\(sentence)") }
+        }
+    }
+}
