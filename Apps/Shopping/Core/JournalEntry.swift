@@ -40,7 +40,7 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
     }
 
     /// The app version that entries of this build carry.
-    public static let currentAppVersion: Int64 = 1
+    public static let currentAppVersion: Int64 = 2
 
     /// The entry's identifier, which is also its record name.
     public let id: String
@@ -82,6 +82,14 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         self.author = author
         self.appVersion = appVersion
         self.otherFields = otherFields
+    }
+
+    /// The same entry by somebody whom the service names.
+    func by(_ author: String) -> JournalEntry {
+        JournalEntry(
+            id: id, listID: listID, itemID: itemID, action: action, value: value,
+            afterItemID: afterItemID, editTimeMilliseconds: editTimeMilliseconds, device: device,
+            author: author, appVersion: appVersion, otherFields: otherFields)
     }
 
     /// Whether a newer version of the app wrote the entry, so that the person should update.

@@ -59,7 +59,8 @@ struct ListBuilder {
                 applyToList(entry)
             }
         }
-        return ShoppingList(id: listID, title: title ?? "", colour: colour, items: orderedItems())
+        return ShoppingList(
+            id: ListID(listID), title: title ?? "", colour: colour, items: orderedItems())
     }
 
     private mutating func beginItems() {

@@ -4,6 +4,12 @@ public struct ShoppingChange: Hashable, Sendable {
         case listAppeared
         /// The list was deleted elsewhere.
         case listDisappeared
+        /// This person left it, or deleted it on this device.
+        case left, deletedHere
+        /// What became of another person's list: four different things, and one that cannot be told apart.
+        case removedFromList, sharingStopped, listDeletedByOwner, listUnshared
+        case personJoined(name: String)
+        case personLeft(name: String)
         case listRenamed(title: String)
         case listRecoloured(colour: String)
         case itemAdded(name: String)
@@ -19,14 +25,14 @@ public struct ShoppingChange: Hashable, Sendable {
 
     public let kind: Kind
     /// Nil for what concerns no list.
-    public let listID: String?
+    public let listID: ListID?
     /// The list's title after the change.
     public let listTitle: String
     public let author: String
     public let device: String
 
     public init(
-        _ kind: Kind, listID: String? = nil, listTitle: String = "", author: String = "",
+        _ kind: Kind, listID: ListID? = nil, listTitle: String = "", author: String = "",
         device: String = ""
     ) {
         self.kind = kind
@@ -42,6 +48,14 @@ public struct ShoppingChange: Hashable, Sendable {
             switch kind {
             case .listAppeared: "list \(shown(listTitle)) appeared"
             case .listDisappeared: "list \(shown(listTitle)) was deleted elsewhere"
+            case .left: "you left \(shown(listTitle)); its link brings it back"
+            case .deletedHere: "you deleted \(shown(listTitle))"
+            case .removedFromList: "you were removed from \(shown(listTitle))\(origin)"
+            case .sharingStopped: "\(owner) stopped sharing \(shown(listTitle))"
+            case .listDeletedByOwner: "\(owner) deleted \(shown(listTitle))"
+            case .listUnshared: "\(shown(listTitle)) is shared with you no more"
+            case .personJoined(let name): "\(shown(name)) joined \(shown(listTitle))"
+            case .personLeft(let name): "\(shown(name)) left \(shown(listTitle))"
             case .listRenamed(let title): "the list is now called \(shown(title))\(origin)"
             case .listRecoloured(let colour): "the list is now \(colour)\(origin)"
             case .itemAdded(let name): "\(shown(name)) added\(origin)"
@@ -60,6 +74,8 @@ public struct ShoppingChange: Hashable, Sendable {
     private var origin: String {
         (author.isEmpty ? "" : " by \(author)") + (device.isEmpty ? "" : " on \(device)")
     }
+
+    private var owner: String { author.isEmpty ? "its owner" : author }
 
     private func shown(_ name: String) -> String { name.isEmpty ? "(no name)" : name }
 }

@@ -18,7 +18,7 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
 
 /// A shopping list as it stands after all its entries; never stored, always rebuilt.
 public struct ShoppingList: Hashable, Sendable, Identifiable {
-    public let id: String
+    public let id: ListID
     /// The title; empty while neither the creating entry nor a rename has arrived.
     public let title: String
     /// The colour's name; nil until somebody chose one.
@@ -30,6 +30,13 @@ public struct ShoppingList: Hashable, Sendable, Identifiable {
 
     /// The items still to be bought.
     public var unticked: [ShoppingItem] { items.filter { !$0.isTicked } }
+
+    /// The list under the identity and the title by which this device knows it.
+    func known(as id: ListID, title: String) -> ShoppingList {
+        var list = ShoppingList(id: id, title: title, colour: colour, items: items)
+        list.boughtIDs = boughtIDs
+        return list
+    }
 
     /// The list as a person sees it: without what was bought before a time and not touched since.
     ///

@@ -10,6 +10,11 @@ public enum ShoppingRecord {
     /// The root record's date up to which the journal in the cloud was compacted.
     public static let compressedUntilField = "CompressedUntil"
 
+    /// The record type of the word that whoever ends a sharing leaves in the public database.
+    public static let listEndType = "ListEnd"
+    /// Its field: `stopped` or `deleted`.
+    public static let endField = "end"
+
     private static let zonePrefix = "List-"
 
     /// Names the zone of a list.

@@ -12,17 +12,18 @@ extension ShoppingStore {
     ///
     /// - Returns: the list's identifier.
     @discardableResult
-    public func create(title: String) throws -> String {
-        let listID = newID()
-        let writer = JournalWriter(listID: listID, device: device, author: author)
+    public func create(title: String) throws -> ListID {
+        let listID = ListID(newID())
+        let writer = JournalWriter(listID: listID.name, device: device, author: author)
         let entry = writer.create(title: title, id: newID(), at: clock())
         let root = CKRecord(
             recordType: ShoppingRecord.shoppingListType,
-            recordID: ShoppingStore.rootID(listID: listID))
+            recordID: listID.rootID)
         root[ShoppingRecord.titleField] = title
-        try save([root, entry.record()], [entry], of: listID)
+        try save([root, entry.record(in: listID)], [entry], of: listID)
         listsByID[listID] = KnownList(
-            journal: Journal(listID: listID, entries: [entry]), rootTitle: title, isNotified: true)
+            journal: Journal(listID: listID.name, entries: [entry]), rootTitle: title,
+            isNotified: true)
         _ = list(listID)
         return listID
     }
@@ -32,12 +33,12 @@ extension ShoppingStore {
     /// - Returns: the entries that were made.
     /// - Throws: ``UnknownList``, or what the cache throws when the file cannot be written.
     @discardableResult
-    public func perform(_ actions: [ShoppingAction], in listID: String) throws -> [JournalEntry] {
+    public func perform(_ actions: [ShoppingAction], in listID: ListID) throws -> [JournalEntry] {
         // A list that was just deleted elsewhere is not made anew by what is done to it here.
         guard var known = listsByID[listID],
-            try cache.zoneIDs().contains(ShoppingStore.zoneID(listID: listID))
+            try cache.zoneIDs(in: listID.scope).contains(listID.zoneID)
         else { throw UnknownList(listID: listID) }
-        let writer = JournalWriter(listID: listID, device: device, author: author)
+        let writer = JournalWriter(listID: listID.name, device: device, author: author)
         var entries: [JournalEntry] = []
         var title: String?
         for action in actions {
@@ -49,9 +50,9 @@ extension ShoppingStore {
             }
             if case .renameList(let newTitle) = action { title = newTitle }
         }
-        var records = entries.map { $0.record() }
+        var records = entries.map { $0.record(in: listID) }
         // A root record that has not arrived yet is not made anew: it would conflict with itself.
-        if let title, let root = try cache.record(for: ShoppingStore.rootID(listID: listID)) {
+        if let title, let root = try cache.record(for: listID.rootID, in: listID.scope) {
             root[ShoppingRecord.titleField] = title
             records.append(root)
             known.rootTitle = title
@@ -64,17 +65,17 @@ extension ShoppingStore {
     }
 
     private func save(
-        _ records: [CKRecord], _ entries: [JournalEntry], of listID: String
+        _ records: [CKRecord], _ entries: [JournalEntry], of listID: ListID
     ) throws {
         try cache.write { transaction in
-            try transaction.save(records)
-            try activity.keep(entries, of: listID, in: transaction.database)
+            try transaction.save(records, in: listID.scope)
+            try activity.keep(entries, of: listID.description, in: transaction.database)
         }
     }
 
     /// The list is not on this device.
     public struct UnknownList: Error, CustomStringConvertible {
-        public let listID: String
+        public let listID: ListID
         public var description: String { "This list is not on this device; sync first." }
     }
 }

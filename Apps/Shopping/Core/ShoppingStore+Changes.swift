@@ -16,12 +16,12 @@ extension ShoppingStore {
         let ids = ids.union(unreadIDs)
         unreadIDs = []
         for (zoneID, ids) in Dictionary(grouping: ids, by: \.zoneID) {
-            guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
+            guard let listID = ListID(zoneID) else { continue }
             do {
                 let records =
                     ids.count < Self.recordsReadSingly
-                    ? try ids.compactMap { try cache.record(for: $0) }
-                    : try cache.records(inZoneWith: zoneID)
+                    ? try ids.compactMap { try cache.record(for: $0, in: listID.scope) }
+                    : try cache.records(inZoneWith: zoneID, in: listID.scope)
                 forget(Set(ids).subtracting(records.lazy.map(\.recordID)), of: listID)
                 try take(records, of: listID)
             } catch {
@@ -32,43 +32,60 @@ extension ShoppingStore {
         }
     }
 
-    func readWholeList(_ listID: String) throws {
-        let records = try cache.records(inZoneWith: ShoppingStore.zoneID(listID: listID))
+    func readWholeList(_ listID: ListID) throws {
+        let records = try cache.records(inZoneWith: listID.zoneID, in: listID.scope)
         guard !records.isEmpty else { return }
-        var known = KnownList(journal: Journal(listID: listID))
+        var known = KnownList(journal: Journal(listID: listID.name))
         known.insert(records)
         known.rebuilt = known.journal.list()
         known.isNotified = known.isVisible
         listsByID[listID] = known
-        try activity.keep(known.journal.history, of: listID)
+        try activity.keep(known.journal.history, of: listID.description)
+        try notePeople(of: listID)
     }
 
     /// Takes entries out of a journal that compaction has deleted.
-    private func forget(_ ids: Set<CKRecord.ID>, of listID: String) {
+    private func forget(_ ids: Set<CKRecord.ID>, of listID: ListID) {
+        if let share = listsByID[listID]?.share, ids.contains(share.recordID) {
+            listsByID[listID]?.share = nil
+        }
         for id in ids where listsByID[listID]?.journal.remove(id: id.recordName) != nil {
             listsByID[listID]?.rebuilt = nil
         }
     }
 
-    private func take(_ records: [CKRecord], of listID: String) throws {
+    private func take(_ records: [CKRecord], of listID: ListID) throws {
         guard !records.isEmpty else { return }
         let before = list(listID)
-        var known = listsByID[listID] ?? KnownList(journal: Journal(listID: listID))
+        var known = listsByID[listID] ?? KnownList(journal: Journal(listID: listID.name))
+        let names = known.people
         let fresh = known.insert(records)
+        if known.people != names {
+            // The entries that came before their authors' names.
+            known.journal = Journal(listID: listID.name)
+            known.rebuilt = nil
+            known.insert(try cache.records(inZoneWith: listID.zoneID, in: listID.scope))
+        }
         if !fresh.isEmpty || known.rebuilt == nil { known.rebuilt = known.journal.list() }
+        let isShareChanged = records.contains { $0 is CKShare }
         let isNew = !known.isNotified && known.isVisible
         if isNew { known.isNotified = true }
         listsByID[listID] = known
-        try activity.keep(fresh, of: listID)
+        try activity.keep(fresh, of: listID.description)
+        defer {
+            // Next time, if the file cannot be written now: what was noted is compared, not what is known.
+            if isShareChanged { try? notePeople(of: listID) }
+        }
         if isNew {
             tell(ShoppingChange(.listAppeared, listID: listID, listTitle: known.title))
         } else if known.isNotified, let before, let after = list(listID) {
-            tell(fresh, before: before, after: after, title: known.title)
+            tell(fresh, of: listID, before: before, after: after, title: known.title)
         }
     }
 
     private func tell(
-        _ fresh: [JournalEntry], before: ShoppingList, after: ShoppingList, title: String
+        _ fresh: [JournalEntry], of listID: ListID, before: ShoppingList, after: ShoppingList,
+        title: String
     ) {
         var namesByItemID: [String: String] = [:]
         for item in before.items { namesByItemID[item.id] = item.name }
@@ -85,19 +102,22 @@ extension ShoppingStore {
             guard let kind = ShoppingChange.Kind(entry, &namesByItemID, lastNames) else { continue }
             tell(
                 ShoppingChange(
-                    kind, listID: entry.listID, listTitle: title, author: entry.author,
+                    kind, listID: listID, listTitle: title, author: entry.author,
                     device: entry.device))
         }
     }
 
     /// Tells of what happened while syncing, as far as it concerns a person.
-    func note(_ event: CacheEvent) {
+    func note(_ event: CacheEvent) async {
         switch event {
         case .zoneDeleted(let zoneID, _, _):
-            guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName),
-                let known = listsByID.removeValue(forKey: listID)
+            guard let listID = ListID(zoneID), let known = listsByID.removeValue(forKey: listID)
             else { return }
-            tell(ShoppingChange(.listDisappeared, listID: listID, listTitle: known.title))
+            if listID.isOwn {
+                tell(ShoppingChange(.listDisappeared, listID: listID, listTitle: known.title))
+            } else {
+                await tellEnd(of: listID, known)
+            }
         case .setAside(let item):
             tell(
                 ShoppingChange(
@@ -135,7 +155,7 @@ extension ShoppingStore {
         }
     }
 
-    private func tell(_ change: ShoppingChange) {
+    func tell(_ change: ShoppingChange) {
         for observer in observers.values { observer.yield(change) }
     }
 }
@@ -147,8 +167,20 @@ extension ShoppingStore.KnownList {
     @discardableResult
     mutating func insert(_ records: [CKRecord]) -> [JournalEntry] {
         var fresh: [JournalEntry] = []
+        if let share = records.lazy.compactMap({ $0 as? CKShare }).first {
+            self.share = share
+            people = [:]
+            for person in ListSharing(share).people {
+                if let userName = person.userName { people[userName] = person.name }
+            }
+        }
         for record in records {
-            if let entry = JournalEntry(record) {
+            if var entry = JournalEntry(record) {
+                // What an entry says of its author is only what its device said.
+                if let creator = record.creatorUserRecordID?.recordName, let name = people[creator]
+                {
+                    entry = entry.by(name)
+                }
                 if journal.insert(entry) == .inserted { fresh.append(entry) }
             } else if record.recordType == ShoppingRecord.shoppingListType {
                 rootTitle = record[ShoppingRecord.titleField] ?? ""

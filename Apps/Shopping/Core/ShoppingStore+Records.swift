@@ -6,28 +6,17 @@
     import CloudKit
 #endif
 
-extension ShoppingStore {
-    static func zoneID(listID: String) -> CKRecordZone.ID {
-        CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: listID))
-    }
-
-    /// The root record bears the list's identifier.
-    static func rootID(listID: String) -> CKRecord.ID {
-        CKRecord.ID(recordName: listID, zoneID: zoneID(listID: listID))
-    }
-}
-
 extension JournalEntry {
     /// The fields in which the cache leaves the times of local edits, today and before; an entry has its
     /// own.
     private static let fieldsOfTheCache: Set = [FieldWise.defaultFieldTimesKey, "editedAt"]
 
-    /// The entry as a record that was not saved yet.
-    func record() -> CKRecord {
+    /// The entry as a record that was not saved yet; it hangs on the list's root, as what is shared does.
+    func record(in listID: ListID) -> CKRecord {
         let record = CKRecord(
             recordType: ShoppingRecord.journalEntryType,
-            recordID: CKRecord.ID(
-                recordName: id, zoneID: ShoppingStore.zoneID(listID: listID)))
+            recordID: CKRecord.ID(recordName: id, zoneID: listID.zoneID))
+        record.setParent(listID.rootID)
         for (name, field) in fields {
             switch field {
             case .string(let text): record[name] = text

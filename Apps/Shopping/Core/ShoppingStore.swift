@@ -41,6 +41,10 @@ public actor ShoppingStore {
         var journal: Journal
         /// The root record's title; nil while that record has not arrived.
         var rootTitle: String?
+        /// How it is shared; nil while it is not.
+        var share: CKShare?
+        /// What the people of the share are called, by their user record names.
+        var people: [String: String] = [:]
         /// Whether its appearance was told, or the list was made or found here.
         var isNotified = false
         /// The list as rebuilt; nil after a new entry.
@@ -59,27 +63,29 @@ public actor ShoppingStore {
     let author: String
     let clock: Clock
     let newID: @Sendable () -> String
-    var listsByID: [String: KnownList] = [:]
+    let policy: SharingPolicy
+    var listsByID: [ListID: KnownList] = [:]
     var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
     private var observerCount = 0
     /// The last upload after which this device looked whether to compact.
     private var compactedSend: Int64?
     /// Records that changed and could not be read: they are read with the next ones.
     var unreadIDs: Set<CKRecord.ID> = []
-    private let recordChanges: RecordChanges<CKRecord.ID>
+    private let recordChanges: [RecordChanges<CKRecord.ID>]
     private var watching: [Task<Void, Never>] = []
 
     private init(
         cache: CloudCache, container: CKContainer, device: String, author: String,
-        clock: @escaping Clock, newID: @escaping @Sendable () -> String
+        clock: @escaping Clock, newID: @escaping @Sendable () -> String, policy: SharingPolicy
     ) {
         self.cache = cache
         self.container = container
-        recordChanges = cache.changes()
+        recordChanges = [cache.changes(), cache.changes(in: .shared)]
         self.device = device
         self.author = author
         self.clock = clock
         self.newID = newID
+        self.policy = policy
     }
 
     /// Opens or creates the file that keeps an account's lists on this device.
@@ -90,16 +96,16 @@ public actor ShoppingStore {
     /// - Throws: `CacheError` when the file cannot be opened, or when a newer app wrote it.
     public static func open(
         path: String, container: CKContainer, device: String, author: String,
-        settings: SyncSettings = ShoppingStore.watchedPace,
+        settings: SyncSettings = ShoppingStore.watchedPace, policy: SharingPolicy = SharingPolicy(),
         clock: @escaping Clock = { Int64((Date().timeIntervalSince1970 * 1_000).rounded()) },
         newID: @escaping @Sendable () -> String = { UUID().uuidString }
     ) async throws -> ShoppingStore {
         let cache = try CloudCache(
-            path: path, container: container, scopes: [.private], settings: settings,
+            path: path, container: container, settings: settings, versions: versions,
             world: CloudConnection.World(nowMilliseconds: clock))
         let store = ShoppingStore(
             cache: cache, container: container, device: device, author: author, clock: clock,
-            newID: newID)
+            newID: newID, policy: policy)
         try await store.begin()
         return store
     }
@@ -108,13 +114,16 @@ public actor ShoppingStore {
     private func begin() throws {
         try activity.prepare()
         let (changes, events) = (recordChanges, cache.events())
-        for zoneID in try cache.zoneIDs() {
-            guard let listID = ShoppingRecord.listID(zoneName: zoneID.zoneName) else { continue }
-            try readWholeList(listID)
+        for scope in [CKDatabase.Scope.private, .shared] {
+            for listID in try cache.zoneIDs(in: scope).compactMap({ ListID($0) }) {
+                try readWholeList(listID)
+            }
         }
-        watching = [
-            Task { for await ids in changes { self.absorb(ids) } },
-            Task { for await event in events { self.note(event) } },
+        watching = changes.map { changes in
+            Task { for await ids in changes { self.absorb(ids) } }
+        }
+        watching += [
+            Task { for await event in events { await self.note(event) } },
             Task { await self.watchUploads() },
         ]
     }
@@ -152,12 +161,16 @@ public actor ShoppingStore {
         try await refetchIfLongAway()
         try await cache.sync()
         // The watching task takes and absorbs in one step of this actor, so nothing is in between.
-        absorb(recordChanges.takeUnseen())
+        absorbUnseen()
         guard try await cache.status().lastSendMilliseconds != compactedSend else { return }
         compactedSend = try await cache.status().lastSendMilliseconds
         guard await compactWhereDue() > 0 else { return }
         try await cache.sync()
-        absorb(recordChanges.takeUnseen())
+        absorbUnseen()
+    }
+
+    func absorbUnseen() {
+        for changes in recordChanges { absorb(changes.takeUnseen()) }
     }
 
     /// Compacts after uploads of a running loop.
@@ -207,18 +220,18 @@ public actor ShoppingStore {
     /// The lists on this device, by title.
     public var lists: [ShoppingList] {
         listsByID.filter { $0.value.isVisible }.keys.compactMap { list($0) }.sorted {
-            ($0.title.lowercased(), $0.id) < ($1.title.lowercased(), $1.id)
+            ($0.title.lowercased(), $0.id.description) < ($1.title.lowercased(), $1.id.description)
         }
     }
 
     /// A list as it stands; nil when this device does not know it.
-    public func list(_ listID: String) -> ShoppingList? {
+    public func list(_ listID: ListID) -> ShoppingList? {
         guard let known = listsByID[listID] else { return nil }
         let whole = known.rebuilt ?? known.journal.list()
         listsByID[listID]?.rebuilt = whole
         let list = whole.squeezed(before: clock() - ShoppingLimits.shownBoughtMilliseconds)
-        guard list.title.isEmpty, let title = known.rootTitle else { return list }
-        return ShoppingList(id: list.id, title: title, colour: list.colour, items: list.items)
+        return list.known(
+            as: listID, title: list.title.isEmpty ? known.rootTitle ?? "" : list.title)
     }
 
     /// Whether a newer version of the app changed some list: what it did is kept, but not all of it shows.
@@ -227,10 +240,10 @@ public actor ShoppingStore {
     /// What happened to a list since this device knows it, oldest first; compaction takes nothing of it.
     ///
     /// - Throws: SQLite's error.
-    public func activity(of listID: String) throws -> [ActivityEvent] {
-        try activity.events(of: listID)
+    public func activity(of listID: ListID) throws -> [ActivityEvent] {
+        try activity.events(of: listID.description)
     }
 
     /// The journal of a list; nil when this device does not know it.
-    public func journal(_ listID: String) -> Journal? { listsByID[listID]?.journal }
+    public func journal(_ listID: ListID) -> Journal? { listsByID[listID]?.journal }
 }

@@ -15,7 +15,7 @@ extension ShoppingSession {
         return try parts.map { try finder.item($0) }
     }
 
-    private func perform(_ actions: [ShoppingAction], _ listID: String) async throws {
+    private func perform(_ actions: [ShoppingAction], _ listID: ListID) async throws {
         try await store.perform(actions, in: listID)
         await refresh()
     }

@@ -2,13 +2,13 @@ import ShoppingCore
 
 /// Which list is open, and what is seen of it.
 extension ShoppingSession {
-    func open(_ listID: String) async {
+    func open(_ listID: ListID) async {
         guard let list = await store.list(listID) else { return }
         if openListID != listID { numberedItemIDs = [] }
         openListID = listID
         wantedTitle = nil
         screen = ListScreen(list: list, device: deviceName)
-        folder.remember(openListID: listID)
+        folder.remember(openListID: listID.description)
     }
 
     func close() {
@@ -24,7 +24,7 @@ extension ShoppingSession {
     }
 
     /// The open list as it stands now.
-    func openedList() async throws -> (id: String, list: ShoppingList) {
+    func openedList() async throws -> (id: ListID, list: ShoppingList) {
         if openListID == nil { await openOnlyList() }
         guard let openListID, let list = await store.list(openListID) else {
             if let wantedTitle {

@@ -18,13 +18,13 @@ actor ShoppingSession {
 
     private(set) var isOpen = true
     var isOnline = true
-    var openListID: String?
+    var openListID: ListID?
     var screen: ListScreen?
     /// The list to open as soon as it appears.
     var wantedTitle: String?
     /// What the numbers of the last `show` and `lists` stand for.
     var numberedItemIDs: [String] = []
-    var numberedListIDs: [String] = []
+    var numberedListIDs: [ListID] = []
     private var pastedLines: [String]?
     private var watching: Task<Void, Never>?
 
@@ -54,7 +54,7 @@ actor ShoppingSession {
         if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
         if let listTitle {
             lines.append(await openOrAwait(listTitle))
-        } else if let remembered = folder.notes.openListID,
+        } else if let remembered = folder.notes.openListID.map(ListID.init(text:)),
             await store.list(remembered) != nil
         {
             await open(remembered)

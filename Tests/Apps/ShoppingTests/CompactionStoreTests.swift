@@ -15,9 +15,9 @@ struct CompactionStoreTests {
     }
 
     /// The names of the records that the service has of a list.
-    private func recordsAtService(_ listID: String) async throws -> [String: CKRecord] {
+    private func recordsAtService(_ listID: ListID) async throws -> [String: CKRecord] {
         let database = try await world.container("web").privateCloudDatabase
-        let zoneID = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: listID))
+        let zoneID = listID.zoneID
         let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
         return try Dictionary(
             uniqueKeysWithValues: changes.modificationResultsByID.map {
@@ -46,7 +46,7 @@ struct CompactionStoreTests {
         let after = try await recordsAtService(weekly)
         // Root, create, Bread's add, two colours: Milk's add and tick are gone.
         #expect(after.count == 5)
-        let until = try #require(after[weekly]?[ShoppingRecord.compressedUntilField] as Date?)
+        let until = try #require(after[weekly.name]?[ShoppingRecord.compressedUntilField] as Date?)
         let now = Double(world.now()) / 1_000
         #expect(abs(now - 14 * 86_400 - until.timeIntervalSince1970) < 600)
 
@@ -97,8 +97,8 @@ struct CompactionStoreTests {
         try await phone.sync()
         world.pass(milliseconds: 15 * day)
         let database = try await world.container("web").privateCloudDatabase
-        let zoneID = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))
-        let rootID = CKRecord.ID(recordName: weekly, zoneID: zoneID)
+        let zoneID = weekly.zoneID
+        let rootID = CKRecord.ID(recordName: weekly.name, zoneID: zoneID)
         let root = try await database.record(for: rootID)
         let other = try await database.record(for: rootID)
         other[ShoppingRecord.titleField] = "Changed"

@@ -95,8 +95,8 @@ struct ShoppingStoreTests {
         }
         // The root record's title, which a device sees before the journal, is the later one too.
         let third = try await world.container("laptop").privateCloudDatabase
-        let zone = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))
-        let root = try await third.record(for: CKRecord.ID(recordName: weekly, zoneID: zone))
+        let zone = weekly.zoneID
+        let root = try await third.record(for: CKRecord.ID(recordName: weekly.name, zoneID: zone))
         #expect(root["title"] == "Weekly")
         try await tablet.close()
         var sentences: [String] = []
@@ -165,7 +165,7 @@ struct ShoppingStoreTests {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
         let database = try await world.container("web").privateCloudDatabase
-        let zoneID = CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))
+        let zoneID = weekly.zoneID
         _ = try await database.deleteRecordZone(withID: zoneID)
         try await tablet.sync()
         await #expect(throws: ShoppingStore.UnknownList.self) {
@@ -184,8 +184,8 @@ struct ShoppingStoreTests {
         let entry = CKRecord(
             recordType: ShoppingRecord.journalEntryType,
             recordID: CKRecord.ID(
-                zoneID: CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))))
-        entry["listID"] = weekly
+                zoneID: weekly.zoneID))
+        entry["listID"] = weekly.name
         entry["action"] = "recolour"
         entry["value"] = "red"
         entry["editTime"] = Date(timeIntervalSince1970: seconds)
@@ -205,8 +205,8 @@ struct ShoppingStoreTests {
         let entry = CKRecord(
             recordType: ShoppingRecord.journalEntryType,
             recordID: CKRecord.ID(
-                zoneID: CKRecordZone.ID(zoneName: ShoppingRecord.zoneName(listID: weekly))))
-        entry["listID"] = weekly
+                zoneID: weekly.zoneID))
+        entry["listID"] = weekly.name
         entry["action"] = "sing"
         entry["editTime"] = Date(timeIntervalSince1970: 1_700_000_000)
         entry["appVersion"] = JournalEntry.currentAppVersion + 1
@@ -220,7 +220,7 @@ struct ShoppingStoreTests {
     @Test func unknownListIsRefused() async throws {
         let phone = try await world.open("phone")
         await #expect(throws: ShoppingStore.UnknownList.self) {
-            try await phone.perform([.renameList(title: "Food")], in: "nowhere")
+            try await phone.perform([.renameList(title: "Food")], in: ListID("nowhere"))
         }
     }
 }

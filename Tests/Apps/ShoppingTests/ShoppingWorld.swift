@@ -39,7 +39,7 @@ final class ShoppingWorld: Sendable {
     /// A list that both devices have.
     func share(
         _ title: String, _ names: [String], _ phone: ShoppingStore, _ tablet: ShoppingStore
-    ) async throws -> String {
+    ) async throws -> ListID {
         let listID = try await phone.create(title: title)
         try await phone.perform([.add(names: names, afterItemID: nil)], in: listID)
         try await phone.sync()

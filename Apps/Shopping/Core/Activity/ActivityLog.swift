@@ -40,6 +40,18 @@ struct ActivityLog {
         try cache.write { try keep(entries, of: list, in: $0.database) }
     }
 
+    /// Writes down what is no entry.
+    func keep(_ event: ActivityEvent, of list: String) throws {
+        try cache.write { transaction in
+            try transaction.database.execute(
+                sql: "INSERT OR IGNORE INTO app_activity VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                arguments: [
+                    list, event.id, event.milliseconds, event.action.rawValue, event.itemID,
+                    event.value, event.device, event.author,
+                ])
+        }
+    }
+
     /// What happened to a list, oldest first, compacted or not.
     func events(of list: String) throws -> [ActivityEvent] {
         try cache.read { database in

@@ -21,11 +21,11 @@ extension ShoppingStore {
     /// - Returns: how many entries were deleted.
     /// - Throws: what the service answers: the steps before stay done, and the rest is done another time; ``UnknownList``.
     @discardableResult
-    public func compact(_ listID: String) async throws -> Int {
+    public func compact(_ listID: ListID) async throws -> Int {
         guard var journal = listsByID[listID]?.journal else { throw UnknownList(listID: listID) }
         let cutoff = clock() - ShoppingLimits.compactedAgeMilliseconds
         let arrivals = try arrivals(listID)
-        let database = container.privateCloudDatabase
+        let database = container.database(with: listID.scope)
         var root: CKRecord?
         var count = 0
         var isComplete = false
@@ -44,14 +44,14 @@ extension ShoppingStore {
             for entry in step.dropped { journal.remove(id: entry.id) }
             count += step.dropped.count
         }
-        if count > 0 { await cache.fetchSoon(Self.zoneID(listID: listID)) }
+        if count > 0 { await cache.fetchSoon(listID.zoneID, in: listID.scope) }
         return count
     }
 
     /// When each entry of a list came to the service or, if later, was made; entries that are not there are missing.
-    private func arrivals(_ listID: String) throws -> [String: Int64] {
+    private func arrivals(_ listID: ListID) throws -> [String: Int64] {
         var arrivals: [String: Int64] = [:]
-        for record in try cache.records(inZoneWith: Self.zoneID(listID: listID)) {
+        for record in try cache.records(inZoneWith: listID.zoneID, in: listID.scope) {
             guard let created = record.creationDate else { continue }
             arrivals[record.recordID.recordName] = Int64(created.timeIntervalSince1970 * 1_000)
         }
@@ -59,10 +59,10 @@ extension ShoppingStore {
     }
 
     /// The service's root record; nil where it is not the one that this device knows.
-    private func unchangedRoot(_ listID: String) async throws -> CKRecord? {
-        let rootID = Self.rootID(listID: listID)
-        let root = try await container.privateCloudDatabase.record(for: rootID)
-        let known = try cache.record(for: rootID)
+    private func unchangedRoot(_ listID: ListID) async throws -> CKRecord? {
+        let rootID = listID.rootID
+        let root = try await container.database(with: listID.scope).record(for: rootID)
+        let known = try await cache.record(for: rootID, in: listID.scope)
         return root.recordChangeTag == known?.recordChangeTag ? root : nil
     }
 
@@ -94,7 +94,7 @@ extension ShoppingStore {
     @discardableResult
     func compactWhereDue() async -> Int {
         var count = 0
-        for listID in listsByID.keys.sorted() {
+        for listID in listsByID.keys.sorted(by: { $0.description < $1.description }) {
             do {
                 guard try takeTurn(listID) else { continue }
                 count += try await compact(listID)
@@ -107,7 +107,7 @@ extension ShoppingStore {
     }
 
     /// Whether the last compaction of a list on this device is long enough ago; if so, this one counts as made.
-    private func takeTurn(_ listID: String) throws -> Bool {
+    private func takeTurn(_ listID: ListID) throws -> Bool {
         let name = "compacted \(listID)"
         let now = clock()
         if let last = try activity.note(name).flatMap({ Int64($0) }),
@@ -131,7 +131,8 @@ extension ShoppingStore {
     func isCompacted(_ record: CKRecord) -> Bool {
         // Without the root the list is gone, or cannot be read: then nobody says that it was compacted.
         guard let entry = JournalEntry(record),
-            let root = try? cache.record(for: Self.rootID(listID: entry.listID)),
+            let listID = ListID(record.recordID.zoneID),
+            let root = try? cache.record(for: listID.rootID, in: listID.scope),
             let until = root[ShoppingRecord.compressedUntilField] as Date?
         else { return false }
         let made = Date(timeIntervalSince1970: Double(entry.editTimeMilliseconds) / 1_000)

@@ -1,0 +1,137 @@
+import StratusCache
+
+#if canImport(Darwin)
+    import Foundation
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+/// Somebody who shares a list, or was invited to.
+public struct ListPerson: Hashable, Sendable, Identifiable {
+    public enum Standing: Hashable, Sendable {
+        case invited, joined, gone
+    }
+
+    /// The participant's identifier in the share.
+    public let id: String
+    /// The user's record name, by which their entries are known; nil while the service does not tell it.
+    public let userName: String?
+    /// What others call the person: their name, or the address that they were invited by.
+    public let name: String
+    public let isOwner: Bool
+    public let isMe: Bool
+    public let mayWrite: Bool
+    public let standing: Standing
+}
+
+/// How a list is shared, as far as this device knows; it needs no network.
+public struct ListSharing: Hashable, Sendable {
+    /// What everybody may do who has the link.
+    public enum LinkAccess: Hashable, Sendable {
+        /// Nothing: the link is for those who are invited.
+        case invitedOnly
+        case read
+        case write
+    }
+
+    /// What to send to those who shall join.
+    public let link: URL?
+    public let linkAccess: LinkAccess
+    /// The owner first, then the others by name.
+    public let people: [ListPerson]
+    /// Whether people who are not invited may ask for it.
+    public let takesRequests: Bool
+    /// Who asks to join, by name; the owner sees them.
+    public let requests: [String]
+
+    public var me: ListPerson? { people.first(where: \.isMe) }
+    public var owner: ListPerson? { people.first(where: \.isOwner) }
+    /// Those besides the owner who take part or were invited.
+    public var others: [ListPerson] { people.filter { !$0.isOwner && $0.standing != .gone } }
+}
+
+extension ListSharing {
+    init(_ share: CKShare) {
+        link = share.url
+        switch share.publicPermission {
+        case .readOnly: linkAccess = .read
+        case .readWrite: linkAccess = .write
+        default: linkAccess = .invitedOnly
+        }
+        let me = share.currentUserParticipant?.participantID
+        people = share.participants.map { ListPerson($0, isMe: $0.participantID == me) }
+            .sorted { ($0.isOwner ? 0 : 1, $0.name, $0.id) < ($1.isOwner ? 0 : 1, $1.name, $1.id) }
+        takesRequests = share.allowsAccessRequests
+        requests = share.requesters.map { $0.userIdentity.shownName }
+    }
+}
+
+extension ListPerson {
+    init(_ participant: CKShare.Participant, isMe: Bool) {
+        id = participant.participantID
+        userName = participant.userIdentity.userRecordID?.recordName
+        name = participant.userIdentity.shownName
+        isOwner = participant.role == .owner
+        self.isMe = isMe
+        mayWrite = isOwner || participant.permission == .readWrite
+        switch participant.acceptanceStatus {
+        case .accepted: standing = .joined
+        case .removed: standing = .gone
+        default: standing = isOwner ? .joined : .invited
+        }
+    }
+}
+
+extension CKUserIdentity {
+    /// What a person is called, or else the address that they are known by.
+    var shownName: String {
+        let parts = [nameComponents?.givenName, nameComponents?.familyName].compactMap { $0 }
+            .filter { !$0.isEmpty }
+        return parts.isEmpty
+            ? lookupInfo?.emailAddress ?? lookupInfo?.phoneNumber ?? "somebody"
+            : parts.joined(separator: " ")
+    }
+}
+
+/// Why a step of sharing is not taken, as a sentence.
+public struct SharingRefused: Error, Hashable, CustomStringConvertible {
+    public enum Reason: Hashable, Sendable {
+        case noAccount, accountUnknown, sharedAlready, notShared, notOwner, hereAlready, turnedOff
+    }
+
+    public let reason: Reason
+    /// The list's title, or the link, where that helps.
+    public let detail: String
+
+    init(_ reason: Reason, _ detail: String = "") {
+        self.reason = reason
+        self.detail = ListText.oneLine(detail)
+    }
+
+    public var description: String {
+        switch reason {
+        case .noAccount: "Sign in first: only who has an account can share lists."
+        case .accountUnknown:
+            "The service does not say now whether you are signed in; try again when it can be reached."
+        case .sharedAlready: "\(detail) is shared already; invite people, or send them its link."
+        case .notShared: "\(detail) is not shared."
+        case .notOwner: "Only the owner of \(detail) can do this."
+        case .hereAlready: "\(detail) is on this device already."
+        case .turnedOff: "This version of the app joins shared lists, and does not share any yet."
+        }
+    }
+}
+
+/// How an app shares lists: the document's way, among people that are named, all of whom may write.
+public struct SharingPolicy: Hashable, Sendable {
+    /// Whether lists can be shared from here; joining works in any case, so that an app can be ready before the
+    /// version that shares.
+    public var isSharingOn = true
+    /// What everybody may do who has the link of a list that is shared.
+    public var linkAccess = ListSharing.LinkAccess.invitedOnly
+    /// Whether those who are invited may change the list.
+    public var invitedMayWrite = true
+
+    public init() {}
+}

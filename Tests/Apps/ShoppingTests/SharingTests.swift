@@ -1,0 +1,281 @@
+import Foundation
+import ShoppingCore
+import StratusCache
+import StratusClient
+import StratusTesting
+import Testing
+
+/// Alice's list, on her phone and tablet and with other people.
+@Suite(.timeLimit(.minutes(5)))
+struct SharingTests {
+    private let world: ShoppingWorld
+    private let alice = "alice@example.org"
+    private let bob = "bob@example.org"
+
+    init() throws {
+        world = try ShoppingWorld()
+    }
+
+    /// Alice's phone with a shared list, and Bob's after he has joined.
+    private func joined() async throws -> (
+        phone: ShoppingStore, bobs: ShoppingStore, own: ListID, his: ListID
+    ) {
+        let phone = try await world.open("phone", user: alice)
+        let bobs = try await world.open("bobs", user: bob)
+        try await bobs.sync()
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)
+        try await phone.share(weekly)
+        let sharing = try await phone.invite([bob], to: weekly)
+        let his = try await bobs.join(try #require(sharing.link))
+        try await phone.sync()
+        return (phone, bobs, weekly, his)
+    }
+
+    /// What was told until now, by closing the store.
+    private func told(
+        _ changes: AsyncStream<ShoppingChange>, _ store: ShoppingStore
+    ) async throws -> [String] {
+        try await store.close()
+        var sentences: [String] = []
+        for await change in changes { sentences.append(change.sentence) }
+        return sentences
+    }
+
+    @Test func sharedListTravelsBothWays() async throws {
+        let (phone, bobs, own, his) = try await joined()
+        #expect(his.name == own.name && !his.isOwn && his != own)
+        #expect(await bobs.list(his)?.title == "Groceries")
+        let names = await bobs.list(his)?.items.map(\.name)
+        #expect(names == ["Milk", "Bread"])
+        let milk = try #require(await bobs.list(his)?.items.first?.id)
+        try await bobs.perform(
+            [.tick(itemID: milk), .add(names: ["Eggs"], afterItemID: milk)], in: his)
+        try await bobs.sync()
+        try await phone.sync()
+        #expect(await phone.list(own)?.items == bobs.list(his)?.items)
+        #expect(await phone.list(own)?.items.map(\.name) == ["Milk", "Eggs", "Bread"])
+        #expect(await phone.list(own)?.items.first?.isTicked == true)
+        let people = try #require(await phone.sharing(of: own)).people
+        #expect(people.map(\.isOwner) == [true, false])
+        #expect(people.map(\.standing) == [.joined, .joined])
+        #expect(people.last?.mayWrite == true)
+    }
+
+    /// Bob has a list of his own under the name of Alice's: neither is taken for the other.
+    @Test func ownListAndSharedListOfOneNameAreTwo() async throws {
+        let (phone, bobs, own, his) = try await joined()
+        let zone = CKRecordZone(zoneID: own.zoneID)
+        let database = try await world.container("web", user: bob).privateCloudDatabase
+        try await database.save(zone)
+        let root = CKRecord(
+            recordType: ShoppingRecord.shoppingListType,
+            recordID: CKRecord.ID(recordName: own.name, zoneID: zone.zoneID))
+        root[ShoppingRecord.titleField] = "Bob's own"
+        try await database.save(root)
+        try await bobs.sync()
+        #expect(await bobs.lists.map(\.title) == ["Bob's own", "Groceries"])
+        #expect(Set(await bobs.lists.map(\.id)) == [own, his])
+        try await bobs.perform([.add(names: ["Secret"], afterItemID: nil)], in: own)
+        try await bobs.sync()
+        try await phone.sync()
+        #expect(await phone.list(own)?.items.map(\.name) == ["Milk", "Bread"])
+    }
+
+    @Test func sharingIsRefusedWithoutAccountAndTwice() async throws {
+        let nobody = try await world.open("nobody", user: nil)
+        let local = try await nobody.create(title: "Local")
+        let refusal = await #expect(throws: SharingRefused.self) { try await nobody.share(local) }
+        #expect(refusal?.reason == .noAccount)
+        let (phone, bobs, own, his) = try await joined()
+        #expect(
+            await #expect(throws: SharingRefused.self) { try await phone.share(own) }?.reason
+                == .sharedAlready)
+        #expect(
+            await #expect(throws: SharingRefused.self) { try await bobs.share(his) }?.reason
+                == .notOwner)
+        #expect(
+            await #expect(throws: SharingRefused.self) {
+                try await bobs.invite(["cy@example.org"], to: his)
+            }?.reason == .notOwner)
+    }
+
+    @Test func secondCopyIsRefusedOnBothSides() async throws {
+        let (phone, bobs, own, _) = try await joined()
+        let link = try #require(await phone.sharing(of: own)?.link)
+        for store in [phone, bobs] {
+            let refusal = await #expect(throws: SharingRefused.self) { try await store.join(link) }
+            #expect(refusal?.description == "Groceries is on this device already.")
+        }
+    }
+
+    /// A share that another device made, or one that was cut in the middle: the steps find what is there.
+    @Test func sharingIsRepeatable() async throws {
+        let phone = try await world.open("phone", user: alice)
+        let tablet = try await world.open("tablet", user: alice)
+        let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
+        let first = try await phone.share(weekly)
+        let second = try await tablet.share(weekly)
+        #expect(first.link != nil && second.link == first.link)
+        try await phone.invite([bob], to: weekly)
+        #expect(try await phone.invite([bob], to: weekly).others.count == 1)
+    }
+
+    @Test func endsAreFourDifferentSentences() async throws {
+        var sentences: [String] = []
+        for end in 0..<4 {
+            let (phone, bobs, own, his) = try await SharingTests().joined()
+            let changes = await bobs.changes()
+            switch end {
+            case 0:
+                let cy = try await phone.invite(["cy@example.org"], to: own)
+                let him = try #require(cy.people.first { !$0.isOwner && $0.standing == .joined })
+                try await phone.remove(him.id, from: own)
+            case 1: try await bobs.leave(his)
+            case 2: try await phone.stopSharing(own)
+            default: try await phone.delete(own)
+            }
+            try await phone.sync()
+            try await bobs.sync()
+            #expect(await bobs.lists.isEmpty)
+            sentences += try await told(changes, bobs)
+            if end < 3 {
+                #expect(await phone.list(own)?.items.map(\.name) == ["Milk", "Bread"])
+            }
+        }
+        #expect(sentences.count == 4)
+        #expect(sentences[0].hasPrefix("you were removed from Groceries"))
+        #expect(sentences[1] == "you left Groceries; its link brings it back")
+        #expect(sentences[2].hasSuffix("stopped sharing Groceries"))
+        #expect(
+            sentences[3].hasSuffix("deleted Groceries") && sentences[3] != "you deleted Groceries")
+    }
+
+    @Test func whoLeftComesBackByTheSameLink() async throws {
+        let (phone, bobs, own, his) = try await joined()
+        let link = try #require(await phone.sharing(of: own)?.link)
+        try await phone.invite(["cy@example.org"], to: own)
+        try await bobs.leave(his)
+        try await bobs.sync()
+        try await phone.sync()
+        #expect(try await bobs.join(link) == his)
+        #expect(await bobs.list(his)?.items.map(\.name) == ["Milk", "Bread"])
+    }
+
+    @Test func joinsAndLeavesAreToldAndKeptAlsoOverRestart() async throws {
+        let (phone, bobs, own, his) = try await joined()
+        try await phone.invite(["cy@example.org"], to: own)
+        try await phone.close()
+        try await bobs.leave(his)
+        try await bobs.sync()
+        let again = try await world.open("phone", user: alice)
+        let changes = await again.changes()
+        try await again.sync()
+        #expect(
+            try await again.activity(of: own).map(\.action.rawValue).suffix(2) == [
+                "joined", "left",
+            ])
+        let sentences = try await told(changes, again)
+        #expect(sentences.contains { $0.hasSuffix("left Groceries") })
+    }
+
+    @Test func lastParticipantGoneEndsSharing() async throws {
+        let (phone, bobs, own, his) = try await joined()
+        try await bobs.leave(his)
+        try await bobs.sync()
+        try await phone.sync()
+        try await phone.sync()
+        #expect(await phone.sharing(of: own) == nil)
+        #expect(await phone.list(own)?.items.map(\.name) == ["Milk", "Bread"])
+        // It can be shared again.
+        #expect(try await phone.share(own).link != nil)
+    }
+
+    @Test func publicLinkLetsAnybodyJoinAndRequestsAreAnswered() async throws {
+        let phone = try await world.open("phone", user: alice)
+        let bobs = try await world.open("bobs", user: bob)
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.share(weekly)
+        let link = try #require(
+            try await phone.setLink(.invitedOnly, takesRequests: true, of: weekly).link)
+        try await bobs.askToJoin(link)
+        try await phone.sync()
+        #expect(await phone.sharing(of: weekly)?.requests.count == 1)
+        try await phone.answerRequests(of: weekly, approving: true)
+        let his = try await bobs.join(link)
+        #expect(await bobs.list(his)?.title == "Groceries")
+        let other = try await phone.create(title: "Party")
+        try await phone.share(other)
+        let open = try await phone.setLink(.write, takesRequests: false, of: other)
+        let party = try await bobs.join(try #require(open.link))
+        #expect(await bobs.list(party)?.title == "Party")
+    }
+
+    /// Who did what is what the service says, not what an entry says of itself.
+    @Test func authorIsTheRecordsCreator() async throws {
+        let (phone, bobs, own, his) = try await joined()
+        let liar = JournalWriter(listID: his.name, device: "phone", author: "Alice")
+        let entry = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
+        let record = CKRecord(
+            recordType: ShoppingRecord.journalEntryType,
+            recordID: CKRecord.ID(recordName: entry.id, zoneID: his.zoneID))
+        for (name, field) in entry.fields {
+            switch field {
+            case .string(let text): record[name] = text
+            case .int64(let number): record[name] = number
+            case .date(let time): record[name] = Date(timeIntervalSince1970: Double(time) / 1_000)
+            }
+        }
+        record.setParent(his.rootID)
+        try await world.container("web", user: bob).sharedCloudDatabase.save(record)
+        try await phone.sync()
+        let name = try #require(await phone.sharing(of: own)?.people.last?.name)
+        #expect(await phone.list(own)?.items.first { $0.id == "caviar" }?.addedBy == name)
+        #expect(name != "Alice")
+        try await bobs.close()
+    }
+
+    /// What an app of format 1 wrote has no parent, and would not be in the share.
+    @Test func entriesOfFormatOneAreSavedAgainWithParent() async throws {
+        let database = try await world.container("web", user: alice).privateCloudDatabase
+        let weekly = ListID("old")
+        try await database.save(CKRecordZone(zoneID: weekly.zoneID))
+        let root = CKRecord(recordType: ShoppingRecord.shoppingListType, recordID: weekly.rootID)
+        root["title"] = "Old list"
+        let writer = JournalWriter(listID: "old", device: "phone", author: "alice", appVersion: 1)
+        let entries = [
+            writer.create(title: "Old list", id: "c", at: 1_690_000_000_000),
+            writer.add("Milk", itemID: "m", after: nil, id: "a", at: 1_690_000_000_001),
+        ]
+        let records = entries.map { entry in
+            let record = CKRecord(
+                recordType: "JournalEntry",
+                recordID: CKRecord.ID(recordName: entry.id, zoneID: weekly.zoneID))
+            record["listID"] = "old"
+            record["action"] = entry.action.rawValue
+            record["itemID"] = entry.itemID
+            record["value"] = entry.value
+            record["editTime"] = Date(
+                timeIntervalSince1970: Double(entry.editTimeMilliseconds) / 1_000)
+            record["device"] = "phone"
+            record["author"] = "alice"
+            record["appVersion"] = 1
+            return record
+        }
+        let saved = try await database.modifyRecords(saving: [root] + records, deleting: [])
+        for result in saved.saveResults.values { _ = try result.get() }
+        let phone = try await world.open("phone", user: alice)
+        try await phone.sync()
+        #expect(await phone.list(weekly)?.items.map(\.name) == ["Milk"])
+        try await phone.sync()
+        #expect(try await phone.status().pendingCount == 0)
+        let entry = try await database.record(for: records[1].recordID)
+        #expect(entry.parent?.recordID.recordName == "old")
+        try await phone.share(weekly)
+        let link = try #require(try await phone.invite([bob], to: weekly).link)
+        let bobs = try await world.open("bobs", user: bob)
+        let his = try await bobs.join(link)
+        #expect(await bobs.list(his)?.items.map(\.name) == ["Milk"])
+        #expect(await !phone.needsNewerApp)
+    }
+}
