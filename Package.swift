@@ -291,8 +291,8 @@ let package = Package(
         .testTarget(
             name: "ShoppingTests",
             dependencies: [
-                "ShoppingCore", "StratusCache", "StratusClient", "StratusSync", "StratusTesting",
-                "shopping",
+                "ShoppingCore", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "StratusSchema", "StratusService", "StratusSync", "StratusTesting", "shopping",
             ],
             path: "Tests/Apps/ShoppingTests"),
         .testTarget(

@@ -31,11 +31,19 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         /// Moves the item after another one.
         public static let reorder = Action(rawValue: "reorder")
 
+        /// Says more of the item, such as how much; an empty value takes the note away. Format 2.
+        public static let note = Action(rawValue: "note")
+        /// Sorts the item under a category of the people's own; an empty value under its aisle. Format 2.
+        public static let category = Action(rawValue: "category")
+        /// Gives the item a picture, the asset of this entry's record. Format 2.
+        public static let picture = Action(rawValue: "picture")
+
         /// Whether this version knows what the action means.
         public var isKnown: Bool { Action.known.contains(self) }
 
         private static let known: Set<Action> = [
-            .create, .add, .tick, .untick, .remove, .rename, .recolour, .reorder,
+            .create, .add, .tick, .untick, .remove, .rename, .recolour, .reorder, .note,
+            .category, .picture,
         ]
     }
 

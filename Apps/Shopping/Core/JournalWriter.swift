@@ -106,6 +106,27 @@ public struct JournalWriter: Hashable, Sendable {
         entry(.reorder, itemID: itemID, after: afterItemID, id: id, at: editTimeMilliseconds)
     }
 
+    /// Says more of an item, or no more with an empty text.
+    public func note(
+        _ itemID: String, _ text: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.note, itemID: itemID, value: text, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Sorts an item under a category, or under its aisle with an empty name.
+    public func category(
+        _ itemID: String, _ name: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.category, itemID: itemID, value: name, id: id, at: editTimeMilliseconds)
+    }
+
+    /// Gives an item the picture that the entry's record bears.
+    public func picture(
+        _ itemID: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.picture, itemID: itemID, id: id, at: editTimeMilliseconds)
+    }
+
     private func entry(
         _ action: JournalEntry.Action, itemID: String? = nil, value: String? = nil,
         after afterItemID: String? = nil, id: String, at editTimeMilliseconds: Int64

@@ -21,6 +21,17 @@ extension Journal {
     }
 }
 
+extension JournalEntry {
+    /// Whether the entry says something of its item, as far as this version knows.
+    fileprivate var countsForItem: Bool {
+        switch action {
+        case .add, .tick, .untick, .remove, .reorder, .picture: true
+        case .rename, .note, .category: value != nil
+        default: false
+        }
+    }
+}
+
 /// An item while its list is rebuilt.
 struct ItemDraft {
     var item: ShoppingItem
@@ -48,7 +59,7 @@ struct ListBuilder {
 
     mutating func build(listID: String) -> ShoppingList {
         beginItems()
-        title = entries.first { $0.action == .create }?.value
+        title = entries.first { $0.action == .create && $0.itemID == nil }?.value
         for (rank, entry) in entries.enumerated() {
             if let itemID = entry.itemID {
                 guard let index = draftByItemID[itemID], drafts[index].firstAddRank != rank else {
@@ -82,7 +93,7 @@ struct ListBuilder {
     }
 
     private func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
-        if entry.action.isKnown {
+        if entry.countsForItem {
             draft.item.changedAtMilliseconds = max(
                 draft.item.changedAtMilliseconds, entry.editTimeMilliseconds)
         }
@@ -105,6 +116,12 @@ struct ListBuilder {
             draft.isRemoved = true
         case .rename:
             if let name = entry.value { draft.item.name = name }
+        case .note:
+            if let note = entry.value { draft.item.note = note.isEmpty ? nil : note }
+        case .category:
+            if let name = entry.value { draft.item.category = name.isEmpty ? nil : name }
+        case .picture:
+            draft.item.pictureEntryID = entry.id
         default:
             break
         }

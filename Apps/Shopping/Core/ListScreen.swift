@@ -35,6 +35,14 @@ public struct ListScreen: Hashable, Sendable {
         self.rows = list.items.map { Row(item: $0, isRemoved: false) }
     }
 
+    /// Opens a list in shopping mode as it was left: with these rows, in this order; what else is on the list waits as notices.
+    public init(list: ShoppingList, device: String, shoppingWith shownIDs: [String]) {
+        self.init(list: list, device: device, mode: .shopping)
+        let rowsByID = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
+        rows = shownIDs.compactMap { rowsByID[$0] }
+        receive(list)
+    }
+
     /// Takes the list as rebuilt after new entries.
     public mutating func receive(_ list: ShoppingList) {
         self.list = list

@@ -69,7 +69,8 @@ public struct ListText: Sendable {
 
     private func line(for item: ShoppingItem, isRemoved: Bool) -> String {
         let mark = isRemoved ? "-" : item.isTicked ? "x" : " "
-        return "  [\(mark)] \(shownName(of: item))"
+        let note = item.note.map { " (\(Self.oneLine($0)))" } ?? ""
+        return "  [\(mark)] \(shownName(of: item))\(note)"
     }
 
     private func shownName(of item: ShoppingItem) -> String {

@@ -69,6 +69,12 @@ struct PlacementTree {
         return anchor
     }
 
+    /// The item that a placement stands on and that nobody has added; nil for another anchor.
+    func unknownAnchor(of placement: Int) -> String? {
+        guard case .unknown(let itemID) = anchors[placement] else { return nil }
+        return itemID
+    }
+
     /// All that decides where a placement stands: the placements below it, nearest first, and where the last of them
     /// has an unknown anchor, the oldest one on it.
     func path(of placement: Int) -> [Int] {

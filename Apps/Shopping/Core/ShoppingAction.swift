@@ -8,6 +8,12 @@ public enum ShoppingAction: Hashable, Sendable {
     case rename(itemID: String, name: String)
     /// Moves an item after another one; nil is the list's start.
     case move(itemID: String, afterItemID: String?)
+    /// Says more of an item, such as the amount; an empty text says no more.
+    case note(itemID: String, text: String)
+    /// Sorts an item under a category of the people's own; an empty name under its aisle.
+    case category(itemID: String, name: String)
+    /// Brings a removed item back, unticked.
+    case addAgain(itemID: String, name: String, afterItemID: String?)
     case renameList(title: String)
     case recolour(colour: String)
 }
@@ -42,6 +48,12 @@ extension JournalWriter {
             return [rename(itemID, to: name, id: newID(), at: time)]
         case .move(let itemID, let afterItemID):
             return [reorder(itemID, after: afterItemID, id: newID(), at: time)]
+        case .note(let itemID, let text):
+            return [note(itemID, text, id: newID(), at: time)]
+        case .category(let itemID, let name):
+            return [category(itemID, name, id: newID(), at: time)]
+        case .addAgain(let itemID, let name, let afterItemID):
+            return [add(name, itemID: itemID, after: afterItemID, id: newID(), at: time)]
         case .renameList(let title):
             return [renameList(to: title, id: newID(), at: time)]
         case .recolour(let colour):

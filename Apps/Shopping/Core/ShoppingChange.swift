@@ -19,6 +19,11 @@ public struct ShoppingChange: Hashable, Sendable {
         /// - Parameter laterName: the name the item keeps, when a later rename is known already.
         case itemRenamed(from: String, to: String, laterName: String?)
         case itemMoved(name: String)
+        case itemNoted(name: String, note: String)
+        case itemSorted(name: String, category: String)
+        case itemPictured(name: String)
+        /// The service cannot be reached any more, and again.
+        case serviceLost, serviceBack
         /// The service refuses a change, or syncing halted; the text is a sentence.
         case trouble(String)
     }
@@ -42,6 +47,14 @@ public struct ShoppingChange: Hashable, Sendable {
         self.device = device
     }
 
+    /// Whether the list is on this device no more.
+    public var endsList: Bool {
+        [
+            .listDisappeared, .left, .deletedHere, .removedFromList, .sharingStopped,
+            .listDeletedByOwner, .listUnshared,
+        ].contains(kind)
+    }
+
     /// The change in one line, such as "Milk added by alice on tablet".
     public var sentence: String {
         let text =
@@ -63,9 +76,21 @@ public struct ShoppingChange: Hashable, Sendable {
             case .itemUnticked(let name): "\(shown(name)) unticked\(origin)"
             case .itemRemoved(let name): "\(shown(name)) removed\(origin)"
             case .itemMoved(let name): "\(shown(name)) moved\(origin)"
+            case .itemNoted(let name, let note):
+                note.isEmpty
+                    ? "\(shown(name)) has no note any more\(origin)"
+                    : "\(shown(name)): \(note)\(origin)"
+            case .itemSorted(let name, let category):
+                category.isEmpty
+                    ? "\(shown(name)) sorted into its aisle\(origin)"
+                    : "\(shown(name)) sorted under \(category)\(origin)"
+            case .itemPictured(let name): "\(shown(name)) has a new picture\(origin)"
             case .itemRenamed(let from, let to, let laterName):
                 "\(shown(from)) renamed to \(shown(to))\(origin)"
                     + (laterName.map { "; the later name \(shown($0)) stays" } ?? "")
+            case .serviceLost:
+                "the service cannot be reached; changes wait on this device, and are sent when it is back"
+            case .serviceBack: "the service is back"
             case .trouble(let sentence): sentence
             }
         return ListText.oneLine(text)

@@ -12,6 +12,12 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     public internal(set) var addedOnDevice: String
     /// When the item was added, in milliseconds since 1970.
     public internal(set) var addedAtMilliseconds: Int64
+    /// What people say of it besides its name, such as the amount; nil for nothing.
+    public internal(set) var note: String?
+    /// The category of the people's own; nil leaves it in its aisle.
+    public internal(set) var category: String?
+    /// The entry that bears the item's picture; nil without one.
+    public internal(set) var pictureEntryID: String?
     /// When somebody last did something to the item, in milliseconds since 1970.
     public internal(set) var changedAtMilliseconds: Int64
 }

@@ -10,6 +10,8 @@ public enum ShoppingRecord {
     /// The root record's date up to which the journal in the cloud was compacted.
     public static let compressedUntilField = "CompressedUntil"
 
+    /// The asset of an entry that gives an item a picture.
+    public static let pictureField = "picture"
     /// The record type of the word that whoever ends a sharing leaves in the public database.
     public static let listEndType = "ListEnd"
     /// Its field: `stopped` or `deleted`.

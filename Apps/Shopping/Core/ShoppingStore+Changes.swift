@@ -22,7 +22,12 @@ extension ShoppingStore {
                     ids.count < Self.recordsReadSingly
                     ? try ids.compactMap { try cache.record(for: $0, in: listID.scope) }
                     : try cache.records(inZoneWith: zoneID, in: listID.scope)
-                forget(Set(ids).subtracting(records.lazy.map(\.recordID)), of: listID)
+                let gone = Set(ids).subtracting(records.lazy.map(\.recordID))
+                if !gone.isEmpty {
+                    // Of a list that is gone as a whole, its event tells with all that is known of it.
+                    guard try cache.zoneIDs(in: listID.scope).contains(zoneID) else { continue }
+                    forget(gone, of: listID)
+                }
                 try take(records, of: listID)
             } catch {
                 // Told to the person, and read with the next changes.
@@ -217,6 +222,9 @@ extension ShoppingChange.Kind {
             self = .itemRenamed(
                 from: name, to: newName, laterName: isOverruled ? last : nil)
             if !isOverruled { names[itemID] = newName }
+        case (.note, .some): self = .itemNoted(name: name, note: entry.value ?? "")
+        case (.category, .some): self = .itemSorted(name: name, category: entry.value ?? "")
+        case (.picture, .some): self = .itemPictured(name: name)
         case (.rename, nil): self = .listRenamed(title: entry.value ?? "")
         case (.recolour, nil): self = .listRecoloured(colour: entry.value ?? "")
         default: return nil

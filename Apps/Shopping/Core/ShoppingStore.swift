@@ -67,6 +67,8 @@ public actor ShoppingStore {
     var listsByID: [ListID: KnownList] = [:]
     var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
     private var observerCount = 0
+    /// Whether it was told that the service cannot be reached.
+    private var isServiceLost = false
     /// The last upload after which this device looked whether to compact.
     private var compactedSend: Int64?
     /// Records that changed and could not be read: they are read with the next ones.
@@ -173,13 +175,23 @@ public actor ShoppingStore {
         for changes in recordChanges { absorb(changes.takeUnseen()) }
     }
 
-    /// Compacts after uploads of a running loop.
+    /// Tells once that the service went, and once that it is back.
+    private func noteReach(_ status: CacheStatus) {
+        guard status.isEnabled else { return }
+        let isLost = !status.isNetworkReachable || status.retryCount > 1
+        guard isLost != isServiceLost else { return }
+        isServiceLost = isLost
+        tell(ShoppingChange(isLost ? .serviceLost : .serviceBack))
+    }
+
+    /// Compacts after uploads of a running loop, and tells when the service is gone.
     private func watchUploads() async {
         do {
-            for try await status in cache.statuses()
-            where status.isRunning && status.pendingCount == 0 && status.operation == nil
-                && status.lastSendMilliseconds != compactedSend
-            {
+            for try await status in cache.statuses() where status.isRunning {
+                noteReach(status)
+                guard status.pendingCount == 0, status.operation == nil,
+                    status.lastSendMilliseconds != compactedSend
+                else { continue }
                 compactedSend = status.lastSendMilliseconds
                 await compactWhereDue()
             }
@@ -188,6 +200,9 @@ public actor ShoppingStore {
             return
         }
     }
+
+    /// Fetches everything again with the next sync, as if this device were new; what is pending stays.
+    public func refetchEverything() async throws { try await cache.refetchEverything() }
 
     /// Goes offline, as in flight mode, or back online. Changes wait meanwhile.
     public func setOnline(_ isOnline: Bool) async {

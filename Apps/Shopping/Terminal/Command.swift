@@ -14,6 +14,12 @@ enum Command: Hashable, Sendable {
     case copy(list: String)
     case planning, shopping
     case take(String)
+    case share, people, leave, stop, approve, deny
+    case invite(String), link(String), dismiss(String), join(String), ask(String)
+    case delete(String)
+    case activity, refused, retry, giveUp, clear, duplicates, merge, refetch
+    case undo(String), history(String), note(String), category(String)
+    case picture(String), view(String), notify(String), signOut(String)
 
     /// What is wrong with the line, as a sentence.
     struct NotUnderstood: Error, CustomStringConvertible {
@@ -64,6 +70,41 @@ enum Command: Hashable, Sendable {
                 throw NotUnderstood(description: "Type mode planning or mode shopping.")
             }
         default:
+            let plain: [String: Command] = [
+                "share": .share, "people": .people, "leave": .leave, "stop": .stop,
+                "approve": .approve, "deny": .deny, "activity": .activity, "refused": .refused,
+                "retry": .retry, "giveup": .giveUp, "clear": .clear, "duplicates": .duplicates,
+                "merge": .merge, "refetch": .refetch,
+            ]
+            if word == "signout" {
+                self = .signOut(rest.lowercased())
+            } else if let command = plain[word] {
+                self = command
+            } else {
+                self = try Command(word: word, needed)
+            }
+        }
+    }
+
+    /// The words of sharing and of the rest, which need more than themselves.
+    private init(
+        word: String, _ needed: (String) throws(NotUnderstood) -> String
+    ) throws(NotUnderstood) {
+        switch word {
+        case "invite": self = .invite(try needed("the e-mail addresses of those who shall join"))
+        case "link": self = .link(try needed("closed, ask, read or write"))
+        case "dismiss": self = .dismiss(try needed("a person's name or number"))
+        case "join": self = .join(try needed("the link that you were sent"))
+        case "ask": self = .ask(try needed("the link that you were sent"))
+        case "delete": self = .delete(try needed("the open list's title"))
+        case "undo": self = .undo(try needed("a number that activity shows"))
+        case "history": self = .history(try needed("a product"))
+        case "note": self = .note(try needed("ITEM is TEXT"))
+        case "category": self = .category(try needed("ITEM is NAME"))
+        case "picture": self = .picture(try needed("ITEM is PATH"))
+        case "view": self = .view(try needed("an item's name or number"))
+        case "notify": self = .notify(try needed("adds, ticks or nothing"))
+        default:
             throw NotUnderstood(description: "There is no command \"\(word)\"; type help.")
         }
     }
@@ -99,6 +140,7 @@ enum Command: Hashable, Sendable {
           title TEXT             rename the open list
           colour NAME            give it a colour
           copy LIST              add everything from another list
+          delete TITLE           delete the open list, or leave another person's
         Items (ITEM is a name, the beginning of a name, or the number that show gives)
           add TEXT [after ITEM]  add an item; several between semicolons
           paste                  add many lines, up to an empty one
@@ -107,6 +149,25 @@ enum Command: Hashable, Sendable {
           remove ITEM            take off the list
           rename ITEM to TEXT    change what it says
           move ITEM after ITEM   change the order; or: move ITEM first
+          note ITEM is TEXT      say more of an item; note ITEM takes it away
+          category ITEM is NAME  sort it under a category of your own
+          picture ITEM is PATH   give it a picture; view ITEM says where it is
+          clear                  take what is bought off the list
+          duplicates / merge     what is there twice; keep the first of each
+        What happened
+          activity / undo N      who did what; take it back
+          history PRODUCT        when it was bought
+          refused                what the service refused; then retry or giveup
+        Other people
+          share / people         share the open list; who shares it, and its link
+          invite ADDRESSES       invite people by e-mail address
+          link closed|ask|read|write   what everybody may do who has the link
+          approve / deny         answer those who ask to join
+          dismiss PERSON         take somebody out
+          stop                   share no more; the list stays yours
+          join LINK / ask LINK   join another person's list; ask to be let in
+          leave                  leave it
+          notify adds ticks      which changes of others become notifications
         In the shop
           mode shopping          rows stay in place; what others add waits as notices
           notices                what waits
@@ -116,6 +177,8 @@ enum Command: Hashable, Sendable {
           sync                   send and fetch now, and wait for it
           offline / online       work without a network; nothing is lost
           status                 is everything sent, and why not
+          refetch                fetch everything again
+          signout                remove your lists from this device, when all is sent
           quit                   leave; the rest is sent next time
         """
 }

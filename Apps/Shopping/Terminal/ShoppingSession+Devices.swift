@@ -12,7 +12,7 @@ extension ShoppingSession {
         try requireAccount()
         isOnline = false
         await store.setOnline(false)
-        return "Offline: changes wait on this device."
+        return "Offline: changes wait on this device. Type online to connect again."
     }
 
     func goOnline() async throws -> String {
@@ -32,6 +32,12 @@ extension ShoppingSession {
             throw CannotDo("Not synced. \(error)")
         }
         await openOnlyListUnlessOpen()
+        let refused = try await store.status().attentionCount
+        guard refused == 0 else {
+            return
+                "Not in step: the service refused \(refused == 1 ? "1 change" : "\(refused) changes"); "
+                + "type refused."
+        }
         return "In step with the service."
     }
 

@@ -7,7 +7,8 @@ extension ShoppingSession {
         if openListID != listID { numberedItemIDs = [] }
         openListID = listID
         wantedTitle = nil
-        screen = ListScreen(list: list, device: deviceName)
+        // The mode, and the notices that wait, are as they were left; a file that cannot be read opens as new.
+        screen = (try? await store.screen(of: listID)) ?? ListScreen(list: list, device: deviceName)
         folder.remember(openListID: listID.description)
     }
 
@@ -21,6 +22,14 @@ extension ShoppingSession {
     func refresh() async {
         guard let openListID, let list = await store.list(openListID) else { return }
         screen?.receive(list)
+        await keepScreen()
+    }
+
+    /// Keeps the mode and the notices for the next start.
+    private func keepScreen() async {
+        guard let openListID, let screen else { return }
+        // Only a convenience is lost.
+        try? await store.keep(screen, of: openListID)
     }
 
     /// The open list as it stands now.
@@ -115,6 +124,7 @@ extension ShoppingSession {
         _ = try await openedList()
         await refresh()
         screen?.enter(mode)
+        await keepScreen()
         return mode == .shopping
             ? "Shopping: rows stay in place; what others add waits as notices."
             : "Planning: every change shows at once."
@@ -135,11 +145,13 @@ extension ShoppingSession {
         await refresh()
         if text.lowercased() == "all" {
             screen?.acceptAllNotices()
+            await keepScreen()
             return "All notices are on the list."
         }
         let notices = screen?.notices ?? []
         let item = try ItemFinder(items: notices, numberedIDs: notices.map(\.id)).item(text)
         screen?.accept(noticeOf: item.id)
+        await keepScreen()
         return "\(ListText.oneLine(item.name)) is on the list."
     }
 }

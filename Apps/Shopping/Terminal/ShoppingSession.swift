@@ -22,6 +22,10 @@ actor ShoppingSession {
     var screen: ListScreen?
     /// The list to open as soon as it appears.
     var wantedTitle: String?
+    /// What the last `activity` showed.
+    var undoable: [ActivityHistory.Line] = []
+    /// Whether the account's lists are removed, and the store closed.
+    var isSignedOut = false
     /// What the numbers of the last `show` and `lists` stand for.
     var numberedItemIDs: [String] = []
     var numberedListIDs: [ListID] = []
@@ -75,6 +79,10 @@ actor ShoppingSession {
 
     /// Sends what can be sent quickly, then closes the file.
     func end() async throws {
+        guard !isSignedOut else {
+            await watching?.value
+            return
+        }
         if account.localOnlyReason == nil, isOnline, try await store.status().pendingCount > 0 {
             let store = store
             await withTaskGroup { group in
@@ -154,21 +162,23 @@ actor ShoppingSession {
         case .quit:
             isOpen = false
             return ""
+        default: return try await answerFurther(to: command)
         }
     }
 
     /// Prints what another device did; the open list follows.
     private func tell(_ change: ShoppingChange) async {
         if change.listID == openListID {
-            if change.kind == .listDisappeared {
+            if change.endsList {
                 close()
             } else {
                 await refresh()
             }
         }
+        // What was done here has been answered.
+        guard ![.left, .deletedHere].contains(change.kind) else { return }
         var line = "* " + change.sentence
-        let speaksOfList =
-            [.listAppeared, .listDisappeared].contains(change.kind) || change.listID == nil
+        let speaksOfList = change.endsList || change.kind == .listAppeared || change.listID == nil
         if !speaksOfList, change.listID != openListID {
             line += " in \(ListText.oneLine(change.listTitle))"
         }

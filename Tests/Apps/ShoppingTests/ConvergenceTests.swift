@@ -48,7 +48,9 @@ import Testing
 
     /// Every item that was added and never removed is in the list, and none is there twice.
     private func expectNothingLost(entries: [JournalEntry], list: ShoppingList) {
-        let added = Set(entries.filter { $0.action == .add }.compactMap(\.itemID))
+        let added = Set(
+            entries.filter { $0.action == .add || $0.action == .untick && $0.value != nil }
+                .compactMap(\.itemID))
         let removed = Set(entries.filter { $0.action == .remove }.compactMap(\.itemID))
         let shown = list.items.map(\.id)
         #expect(Set(shown).count == shown.count)

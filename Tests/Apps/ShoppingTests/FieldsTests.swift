@@ -12,7 +12,7 @@ import Testing
                 "listID": .string("weekly"), "itemID": .string("milk"), "action": .string("add"),
                 "value": .string("2 pints milk"), "afterItemID": .string("bread"),
                 "editTime": .date(milliseconds: -5), "device": .string("phone"),
-                "author": .string("Alice"), "appVersion": .int64(1),
+                "author": .string("Alice"), "appVersion": .int64(2),
             ])
     }
 
@@ -51,7 +51,7 @@ import Testing
         let read = try #require(JournalEntry(id: "e", fields: fields))
         #expect(read.appVersion == 0)
         #expect(!read.needsNewerApp)
-        fields["appVersion"] = .int64(2)
+        fields["appVersion"] = .int64(3)
         #expect(JournalEntry(id: "e", fields: fields)?.needsNewerApp == true)
     }
 

@@ -1,17 +1,28 @@
 import Foundation
 import ShoppingCore
 import StratusClient
+import StratusRuntime
+import StratusService
 import StratusSync
 import StratusTesting
 import Synchronization
 
 /// A cloud in this process, a folder for the devices' files, and one clock for everybody.
 final class ShoppingWorld: Sendable {
-    let cloud = TestCloud()
+    let cloud: TestCloud
     private let folder: URL
-    private let milliseconds = Mutex<Int64>(1_700_000_000_000)
+    private let clock: DeviceClock
 
     init() throws {
+        let clock = DeviceClock()
+        self.clock = clock
+        var world = World.live
+        world.nowMilliseconds = { clock.milliseconds.withLock { $0 } }
+        var settings = ServiceSettings(isForDevelopment: true, world: world)
+        // Months pass between two requests.
+        settings.limits.webAuthTokenSeconds = 1e9
+        settings.limits.staySignedInSeconds = 1e9
+        cloud = TestCloud(settings: settings)
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("shopping-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -55,14 +66,19 @@ final class ShoppingWorld: Sendable {
     }
 
     func pass(milliseconds passed: Int64) {
-        milliseconds.withLock { $0 += passed }
+        clock.milliseconds.withLock { $0 += passed }
     }
 
     /// A second later at each look.
     func now() -> Int64 {
-        milliseconds.withLock { milliseconds in
+        clock.milliseconds.withLock { milliseconds in
             milliseconds += 1_000
             return milliseconds
         }
     }
+}
+
+/// The time that the service and all devices see.
+private final class DeviceClock: Sendable {
+    let milliseconds = Mutex<Int64>(1_700_000_000_000)
 }

@@ -63,6 +63,14 @@ struct ActivityLog {
         }
     }
 
+    /// Forgets all, as when the account leaves the device.
+    func removeEverything() throws {
+        try cache.write { transaction in
+            try transaction.database.execute(
+                sql: "DELETE FROM app_activity; DELETE FROM app_note")
+        }
+    }
+
     // MARK: Notes
 
     /// What this device noted under a name; nil for nothing.

@@ -84,9 +84,16 @@ private struct CompactionDraft {
         var whole = ListBuilder(entries: entries)
         shownIDs = whole.build(listID: listID).items.map(\.id)
         self.whole = whole
+        var unknown: Set<String> = []
         for placement in whole.rankByPlacement.indices {
-            guard let anchor = whole.places.anchor(of: placement) else { continue }
-            carriers.insert(whole.rankByPlacement[anchor])
+            if let anchor = whole.places.anchor(of: placement) {
+                carriers.insert(whole.rankByPlacement[anchor])
+            } else if let itemID = whole.places.unknownAnchor(of: placement),
+                unknown.insert(itemID).inserted
+            {
+                // The oldest one decides where all of them stand.
+                carriers.insert(whole.rankByPlacement[placement])
+            }
         }
     }
 
@@ -124,12 +131,17 @@ private struct CompactionDraft {
             else { break }
             let wronged = round < Self.rounds ? [place.element.0, place.element.1] : staying
             let kept = carriers(of: wronged).compactMap { droppedUnits.removeValue(forKey: $0) }
-            // With all that both stand on, two items stand as before: something is always found.
+            guard !kept.isEmpty || !droppedUnits.isEmpty else {
+                // Nothing goes rather than that two items change places.
+                dropped = []
+                break
+            }
+            // With all that both stand on, two items stand as before: mostly something is found.
             for unit in kept.isEmpty ? Array(droppedUnits.values) : kept {
                 dropped.subtract(unit.ranks)
                 dropped.formUnion(unit.overruled)
             }
-            if kept.isEmpty { break }
+            if kept.isEmpty { droppedUnits = [:] }
         }
     }
 
@@ -198,6 +210,9 @@ private struct CompactionDraft {
             case .remove: last["presence"] = rank
             case .reorder: last["place"] = rank
             case .rename where entry.value != nil: last["name"] = rank
+            case .note where entry.value != nil: last["note"] = rank
+            case .category where entry.value != nil: last["category"] = rank
+            case .picture: last["picture"] = rank
             default: break
             }
         }

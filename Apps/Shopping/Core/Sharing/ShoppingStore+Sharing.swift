@@ -183,7 +183,7 @@ extension ShoppingStore {
     ) async throws -> ListSharing {
         let share = try await cache.changeShare(shareID, change)
         absorbUnseen()
-        listsByID[listID]?.share = listsByID[listID]?.share ?? share
+        if listsByID[listID]?.share == nil { listsByID[listID]?.share = share }
         return sharing(of: listID) ?? ListSharing(share)
     }
 

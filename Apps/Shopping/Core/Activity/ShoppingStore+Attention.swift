@@ -1,0 +1,98 @@
+import StratusCache
+
+#if canImport(Darwin)
+    import Foundation
+    import StratusClient
+    import StratusSync
+#else
+    import CloudKit
+#endif
+
+/// A change that the service refused, in words, to be tried again or given up.
+public struct RefusedChange: Sendable, Identifiable {
+    let item: AttentionItem
+    /// The list that it belongs to; nil for what belongs to none.
+    public let listID: ListID?
+    /// What was to be done, and why it was refused.
+    public let sentence: String
+
+    public var id: String { item.recordID.zoneID.zoneName + "/" + item.recordID.recordName }
+}
+
+/// What needs a person's decision, and what they have chosen.
+extension ShoppingStore {
+    /// Changes that the service refused; they are kept on this device and not sent again by themselves.
+    public func refusedChanges() async throws -> [RefusedChange] {
+        try await cache.attentionItems().map { item in
+            let listID = ListID(item.recordID.zoneID)
+            let entry = listID.flatMap { listsByID[$0] }?.journal
+                .entry(id: item.recordID.recordName)
+            let what = entry.map { entry in
+                let name = entry.itemID.flatMap { id in
+                    listID.flatMap { list($0) }?.items.first { $0.id == id }?.name
+                }
+                return "\(entry.action.rawValue) \(name ?? entry.value ?? "")"
+            }
+            return RefusedChange(
+                item: item, listID: listID,
+                sentence: ListText.oneLine(
+                    "\(what ?? item.recordID.recordName): \(item.failure.message)"))
+        }
+    }
+
+    /// Sends refused changes once more.
+    public func retry(_ changes: [RefusedChange]) async throws {
+        try await cache.retryAttentionItems(changes.map(\.item))
+    }
+
+    /// Gives refused changes up: they go from this device too.
+    public func giveUp(_ changes: [RefusedChange]) async throws {
+        try await cache.discardAttentionItems(changes.map(\.item))
+        absorbUnseen()
+    }
+
+    // MARK: What a person chose
+
+    /// Which changes of others become notifications on this device.
+    public func notificationChoice() throws -> NotificationChoice {
+        NotificationChoice(text: try activity.note("notifications") ?? "")
+    }
+
+    public func choose(_ choice: NotificationChoice) throws {
+        try activity.setNote("notifications", choice.text)
+    }
+
+    /// A list's screen as it was left: in shopping mode the rows stay and what came meanwhile waits as notices, also over a restart.
+    public func screen(of listID: ListID) throws -> ListScreen? {
+        guard let list = list(listID) else { return nil }
+        guard let shown = try activity.note("shopping \(listID)") else {
+            return ListScreen(list: list, device: device)
+        }
+        return ListScreen(
+            list: list, device: device,
+            shoppingWith: shown.split(separator: "\n").map(String.init))
+    }
+
+    /// Keeps what a list's screen shows, for the next start.
+    public func keep(_ screen: ListScreen, of listID: ListID) throws {
+        let shown = screen.mode == .shopping ? screen.rows.map(\.id).joined(separator: "\n") : nil
+        guard try activity.note("shopping \(listID)") != shown else { return }
+        try activity.setNote("shopping \(listID)", shown)
+    }
+
+    // MARK: Leaving
+
+    /// Ends the account's lists on this device and closes the store.
+    ///
+    /// - Parameter sendingFirst: sends what is pending, and throws without removing anything where that fails; else
+    ///   what was not sent is lost.
+    /// - Returns: how many changes were not sent.
+    @discardableResult
+    public func signOut(sendingFirst: Bool) async throws -> Int {
+        let unsent = try await cache.signOut(sendingFirst ? .sendThenRemove : .remove)
+        try activity.removeEverything()
+        listsByID = [:]
+        try await close()
+        return unsent.count
+    }
+}

@@ -1,0 +1,37 @@
+/// What a person tidies on a list; each answer is what to do, done only when they say so.
+extension ShoppingList {
+    /// Takes what is bought off the list.
+    public var clearingBought: [ShoppingAction] {
+        items.filter(\.isTicked).map { .remove(itemID: $0.id) }
+    }
+
+    /// Items to buy that are one thing twice, such as "milk" and "Milk": each group in the list's order.
+    public var duplicates: [[ShoppingItem]] {
+        var places: [[String]: Int] = [:]
+        var groups: [[ShoppingItem]] = []
+        for item in unticked {
+            let words = ProductWords.split(item.name)
+            guard !words.isEmpty else { continue }
+            if let place = places[words] {
+                groups[place].append(item)
+            } else {
+                places[words] = groups.count
+                groups.append([item])
+            }
+        }
+        return groups.filter { $0.count > 1 }
+    }
+
+    /// Keeps the first of some items and takes the others off.
+    ///
+    /// Notes of those that go are added to the first one's.
+    public func merging(_ items: [ShoppingItem]) -> [ShoppingAction] {
+        guard let first = items.first else { return [] }
+        let notes = items.compactMap(\.note).filter { !$0.isEmpty }
+        let note = notes.joined(separator: "; ")
+        let noting: [ShoppingAction] =
+            items.dropFirst().contains { $0.note?.isEmpty == false }
+            ? [.note(itemID: first.id, text: note)] : []
+        return noting + items.dropFirst().map { .remove(itemID: $0.id) }
+    }
+}

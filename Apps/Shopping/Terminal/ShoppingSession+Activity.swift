@@ -1,0 +1,170 @@
+import Foundation
+import ShoppingCore
+
+/// What happened, what is refused, and what else a person tidies.
+extension ShoppingSession {
+    /// Lines of the activity that one look shows.
+    private static let shownLines = 20
+
+    private static func day(_ milliseconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+            .formatted(.iso8601.year().month().day().dateSeparator(.dash))
+    }
+
+    func showActivity() async throws -> String {
+        let (listID, _) = try await openedList()
+        let lines = ActivityHistory(try await store.activity(of: listID)).lines
+        undoable = lines.suffix(Self.shownLines).reversed()
+        guard !undoable.isEmpty else { return "Nothing happened yet." }
+        return undoable.enumerated().map { index, line in
+            let mark = line.undo == nil ? "" : " (undo \(index + 1))"
+            return "\(Self.day(line.event.milliseconds)) \(line.sentence)\(mark)"
+        }.joined(separator: "\n")
+    }
+
+    func undo(_ text: String) async throws -> String {
+        let (listID, _) = try await openedList()
+        if undoable.isEmpty { _ = try await showActivity() }
+        guard let number = Int(text), undoable.indices.contains(number - 1) else {
+            throw CannotDo("Type activity, then undo and a number that it shows.")
+        }
+        let line = undoable[number - 1]
+        guard let action = line.undo else { throw CannotDo("This cannot be taken back.") }
+        try await store.perform([action], in: listID)
+        await refresh()
+        return "Taken back: \(line.sentence)."
+    }
+
+    func history(of product: String) async throws -> String {
+        let (listID, _) = try await openedList()
+        let bought = ActivityHistory(try await store.activity(of: listID))
+            .purchases(of: product, catalogue: catalogue)
+        guard !bought.isEmpty else { return "\(product) was not bought since this device knows." }
+        return bought.prefix(Self.shownLines).map {
+            "\(Self.day($0.event.milliseconds)) \($0.sentence)"
+        }.joined(separator: "\n")
+    }
+
+    // MARK: Refused changes
+
+    func showRefused() async throws -> String {
+        let changes = try await store.refusedChanges()
+        guard !changes.isEmpty else { return "Nothing is refused." }
+        return changes.enumerated().map { "\($0 + 1) \($1.sentence)" }.joined(separator: "\n")
+            + "\nType retry to send them again, or giveup to drop them."
+    }
+
+    func resolveRefused(retrying: Bool) async throws -> String {
+        let changes = try await store.refusedChanges()
+        guard !changes.isEmpty else { return "Nothing is refused." }
+        if retrying {
+            try await store.retry(changes)
+            return "They are sent again."
+        }
+        try await store.giveUp(changes)
+        await refresh()
+        return "They are dropped."
+    }
+
+    // MARK: Tidying
+
+    func clearBought() async throws -> String {
+        let (listID, list) = try await openedList()
+        let actions = list.clearingBought
+        guard !actions.isEmpty else { return "Nothing is bought." }
+        try await store.perform(actions, in: listID)
+        await refresh()
+        return actions.count == 1 ? "1 item cleared." : "\(actions.count) items cleared."
+    }
+
+    func showDuplicates(merging: Bool) async throws -> String {
+        let (listID, list) = try await openedList()
+        let groups = list.duplicates
+        guard !groups.isEmpty else { return "Nothing is there twice." }
+        let lines = groups.map { group in
+            group.map { ListText.oneLine($0.name) }.joined(separator: " = ")
+        }
+        guard merging else {
+            return (lines + ["Type merge to keep the first of each."]).joined(separator: "\n")
+        }
+        try await store.perform(groups.flatMap { list.merging($0) }, in: listID)
+        await refresh()
+        return (["Merged:"] + lines).joined(separator: "\n")
+    }
+
+    func annotate(
+        _ text: String, at word: String, _ action: (String, String) -> ShoppingAction
+    ) async throws -> String {
+        let (listID, list) = try await openedList()
+        let finder = ItemFinder(items: list.items, numberedIDs: numberedItemIDs)
+        let cut = Command.cuts(text, at: word).last
+        let item = try finder.item(cut?.left ?? text)
+        let value = String((cut?.right ?? "").prefix(ShoppingLimits.nameCharacters))
+        try await store.perform([action(item.id, value)], in: listID)
+        await refresh()
+        return value.isEmpty
+            ? "\(ListText.oneLine(item.name)): as before."
+            : "\(ListText.oneLine(item.name)): \(ListText.oneLine(value))."
+    }
+
+    func setPicture(_ text: String) async throws -> String {
+        let (listID, list) = try await openedList()
+        guard let (left, path) = Command.cuts(text, at: "is").last else {
+            throw CannotDo("Type picture ITEM is PATH.")
+        }
+        let item = try ItemFinder(items: list.items, numberedIDs: numberedItemIDs).item(left)
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw CannotDo("The file \(path) cannot be read.")
+        }
+        try await store.setPicture(URL(fileURLWithPath: path), of: item.id, in: listID)
+        await refresh()
+        return "\(ListText.oneLine(item.name)) has a picture."
+    }
+
+    func showPicture(_ text: String) async throws -> String {
+        let (listID, list) = try await openedList()
+        let item = try ItemFinder(items: list.items, numberedIDs: numberedItemIDs).item(text)
+        guard let file = try await store.picture(of: item.id, in: listID) else {
+            return "\(ListText.oneLine(item.name)) has no picture."
+        }
+        return file.path
+    }
+
+    func choose(_ text: String) async throws -> String {
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace)
+        guard words.allSatisfy({ ["adds", "ticks", "nothing"].contains($0) }) else {
+            throw CannotDo("Type notify adds, notify ticks, notify adds ticks or notify nothing.")
+        }
+        let choice = NotificationChoice(
+            tellsAdds: words.contains("adds"), tellsTicks: words.contains("ticks"))
+        try await store.choose(choice)
+        return "You are notified of \(choice == NotificationChoice() ? "nothing" : text)."
+    }
+
+    func refetch() async throws -> String {
+        try await store.refetchEverything()
+        return try await syncNow()
+    }
+
+    func signOut(_ text: String) async throws -> String {
+        guard account.localOnlyReason == nil else {
+            throw CannotDo("Nobody is signed in on this device.")
+        }
+        let pending = try await store.status().pendingCount
+        guard ["", "anyway"].contains(text) else {
+            throw CannotDo("Type signout, or signout anyway.")
+        }
+        do {
+            let lost = try await store.signOut(sendingFirst: text.isEmpty)
+            isSignedOut = true
+            close()
+            return lost == 0
+                ? "Your lists are removed from this device; they come back when you sign in."
+                : "Your lists are removed from this device, and \(lost) changes with them."
+        } catch {
+            throw CannotDo(
+                "Nothing is removed: \(pending) changes could not be sent. Try again with the service "
+                    + "in reach, or type signout anyway to lose them. \(error)")
+        }
+    }
+}

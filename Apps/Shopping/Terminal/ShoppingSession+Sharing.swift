@@ -1,0 +1,183 @@
+import Foundation
+import ShoppingCore
+import StratusCache
+
+extension ShoppingSession {
+    /// What the words after those of the list and its items do.
+    func answerFurther(to command: Command) async throws -> String {
+        switch command {
+        case .share: return try await share()
+        case .people: return try await people()
+        case .leave: return try await leave()
+        case .stop: return try await stopSharing()
+        case .approve: return try await answerRequests(approving: true)
+        case .deny: return try await answerRequests(approving: false)
+        case .invite(let text): return try await invite(text)
+        case .link(let text): return try await setLink(text)
+        case .dismiss(let text): return try await dismiss(text)
+        case .join(let text): return try await join(text)
+        case .ask(let text): return try await askToJoin(text)
+        case .delete(let title): return try await delete(title)
+        case .activity: return try await showActivity()
+        case .undo(let text): return try await undo(text)
+        case .history(let product): return try await history(of: product)
+        case .refused: return try await showRefused()
+        case .retry: return try await resolveRefused(retrying: true)
+        case .giveUp: return try await resolveRefused(retrying: false)
+        case .clear: return try await clearBought()
+        case .duplicates: return try await showDuplicates(merging: false)
+        case .merge: return try await showDuplicates(merging: true)
+        case .note(let text):
+            return try await annotate(text, at: "is") { .note(itemID: $0, text: $1) }
+        case .category(let text):
+            return try await annotate(text, at: "is") { .category(itemID: $0, name: $1) }
+        case .picture(let text): return try await setPicture(text)
+        case .view(let text): return try await showPicture(text)
+        case .notify(let text): return try await choose(text)
+        case .refetch: return try await refetch()
+        case .signOut(let text): return try await signOut(text)
+        default: return ""
+        }
+    }
+}
+
+/// Sharing the open list, and joining other people's.
+extension ShoppingSession {
+    func share() async throws -> String {
+        let (listID, list) = try await openedList()
+        let sharing = try await needingService { try await self.store.share(listID) }
+        return "\(ListText.oneLine(list.title)) is shared. Invite people: invite ADDRESS.\n"
+            + Self.link(of: sharing)
+    }
+
+    func invite(_ text: String) async throws -> String {
+        let (listID, _) = try await openedList()
+        let addresses = text.split { $0.isWhitespace || $0 == ";" || $0 == "," }.map(String.init)
+        let sharing = try await needingService {
+            try await self.store.invite(addresses, to: listID)
+        }
+        return "Invited: \(addresses.joined(separator: ", ")). Send them the link.\n"
+            + Self.link(of: sharing)
+    }
+
+    func people() async throws -> String {
+        let (listID, list) = try await openedList()
+        guard let sharing = await store.sharing(of: listID) else {
+            return "\(ListText.oneLine(list.title)) is not shared; type share."
+        }
+        var lines = sharing.people.filter { $0.standing != .gone }.enumerated().map {
+            index, person in
+            var words = [person.isOwner ? "owner" : person.mayWrite ? "may write" : "may read"]
+            if person.isMe { words.append("you") }
+            if person.standing == .invited { words.append("invited") }
+            return
+                "\(index + 1) \(ListText.oneLine(person.name)) (\(words.joined(separator: ", ")))"
+        }
+        switch sharing.linkAccess {
+        case .invitedOnly: break
+        case .read: lines.append("Everybody who has the link may read.")
+        case .write: lines.append("Everybody who has the link may write.")
+        }
+        lines += sharing.requests.map { "\(ListText.oneLine($0)) asks to join: approve, or deny." }
+        return (lines + [Self.link(of: sharing)]).joined(separator: "\n")
+    }
+
+    private static func link(of sharing: ListSharing) -> String {
+        sharing.link.map { "Link: \($0.absoluteString)" } ?? "The link comes with the next sync."
+    }
+
+    func setLink(_ text: String) async throws -> String {
+        let (listID, _) = try await openedList()
+        let words: [String: (ListSharing.LinkAccess, Bool)] = [
+            "closed": (.invitedOnly, false), "ask": (.invitedOnly, true),
+            "read": (.read, false), "write": (.write, false),
+        ]
+        guard let (access, takesRequests) = words[text.lowercased()] else {
+            throw CannotDo("Type link closed, link ask, link read or link write.")
+        }
+        let sharing = try await needingService {
+            try await self.store.setLink(access, takesRequests: takesRequests, of: listID)
+        }
+        return Self.link(of: sharing)
+    }
+
+    func answerRequests(approving: Bool) async throws -> String {
+        let (listID, _) = try await openedList()
+        let names = await store.sharing(of: listID)?.requests ?? []
+        guard !names.isEmpty else { return "Nobody asks to join." }
+        try await needingService {
+            try await self.store.answerRequests(of: listID, approving: approving)
+        }
+        return names.map { "\(ListText.oneLine($0)) \(approving ? "is invited" : "is denied")." }
+            .joined(separator: "\n")
+    }
+
+    func dismiss(_ text: String) async throws -> String {
+        let (listID, _) = try await openedList()
+        let people = await store.sharing(of: listID)?.people.filter { $0.standing != .gone } ?? []
+        let named = people.filter { $0.name.lowercased() == text.lowercased() }
+        let numbered = Int(text).flatMap { people.indices.contains($0 - 1) ? people[$0 - 1] : nil }
+        guard let person = numbered ?? (named.count == 1 ? named[0] : nil), !person.isOwner else {
+            throw CannotDo("There is nobody \"\(text)\" to take out; type people.")
+        }
+        try await needingService { try await self.store.remove(person.id, from: listID) }
+        return "\(ListText.oneLine(person.name)) is taken out."
+    }
+
+    func join(_ text: String) async throws -> String {
+        guard let link = URL(string: text), link.scheme != nil else {
+            throw CannotDo("Type join and the link that you were sent.")
+        }
+        let listID = try await needingService { try await self.store.join(link) }
+        await open(listID)
+        return "\(ListText.oneLine(await store.list(listID)?.title ?? "")) is open."
+    }
+
+    func askToJoin(_ text: String) async throws -> String {
+        guard let link = URL(string: text), link.scheme != nil else {
+            throw CannotDo("Type ask and the link that you were sent.")
+        }
+        try await needingService { try await self.store.askToJoin(link) }
+        return "The owner is asked. When you are let in, type join and the link."
+    }
+
+    func leave() async throws -> String {
+        let (listID, list) = try await openedList()
+        try await store.leave(listID)
+        close()
+        return "You left \(ListText.oneLine(list.title)); its link brings it back."
+    }
+
+    func stopSharing() async throws -> String {
+        let (listID, list) = try await openedList()
+        try await needingService { try await self.store.stopSharing(listID) }
+        return "\(ListText.oneLine(list.title)) is shared no more; it stays on your devices."
+    }
+
+    func delete(_ text: String) async throws -> String {
+        let (listID, list) = try await openedList()
+        guard text.lowercased() == list.title.lowercased() else {
+            throw CannotDo(
+                "To delete the open list for good, type delete \(ListText.oneLine(list.title)).")
+        }
+        try await needingService { try await self.store.delete(listID) }
+        close()
+        return listID.isOwn
+            ? "\(ListText.oneLine(list.title)) is deleted."
+            : "You left \(ListText.oneLine(list.title)); its link brings it back."
+    }
+
+    /// Does what needs the service, and says its errors as sentences.
+    private func needingService<Value: Sendable>(
+        _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as CacheError {
+            let cause = error.failure.map { " \($0.message)" } ?? ""
+            throw CannotDo("\(error)\(cause)")
+        } catch let error as SharingRefused {
+            throw CannotDo(error.description)
+        }
+    }
+}
