@@ -98,7 +98,7 @@ extension ShoppingStore {
         let shown = Set(after.items.map(\.id))
         let cutoff = clock() - ShoppingLimits.shownBoughtMilliseconds
         for entry in fresh.sorted(by: { $0.precedes($1) }) {
-            // Old news of what shows no more is for the activity view.
+            // An old change of what shows no more is for the activity view.
             if let itemID = entry.itemID, entry.editTimeMilliseconds < cutoff,
                 !shown.contains(itemID)
             {

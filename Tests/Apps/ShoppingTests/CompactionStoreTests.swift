@@ -142,7 +142,7 @@ struct CompactionStoreTests {
         world.pass(milliseconds: 20 * day)
         try await phone.perform([.recolour(colour: "red")], in: weekly)
         try await phone.sync()
-        let told = await tablet.changes()
+        let notified = await tablet.changes()
         await tablet.setOnline(false)
         await tablet.start()
         let report = try await tablet.cache.diagnosticsReport()
@@ -153,7 +153,7 @@ struct CompactionStoreTests {
         #expect(await tablet.list(weekly)?.items.map(\.name) == ["Eggs", "Bread"])
         #expect(await tablet.list(weekly) == phone.list(weekly))
         try await tablet.close()
-        for await change in told {
+        for await change in notified {
             if case .trouble(let sentence) = change.kind { Issue.record("\(sentence)") }
         }
     }

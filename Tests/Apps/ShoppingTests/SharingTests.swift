@@ -32,8 +32,8 @@ struct SharingTests {
         return (phone, bobs, weekly, his)
     }
 
-    /// What was told until now, by closing the store.
-    private func told(
+    /// What was notified until now, by closing the store.
+    private func notified(
         _ changes: AsyncStream<ShoppingChange>, _ store: ShoppingStore
     ) async throws -> [String] {
         try await store.close()
@@ -138,7 +138,7 @@ struct SharingTests {
             try await phone.sync()
             try await bobs.sync()
             #expect(await bobs.lists.isEmpty)
-            sentences += try await told(changes, bobs)
+            sentences += try await notified(changes, bobs)
             if end < 3 {
                 #expect(await phone.list(own)?.items.map(\.name) == ["Milk", "Bread"])
             }
@@ -175,7 +175,7 @@ struct SharingTests {
             try await again.activity(of: own).map(\.action.rawValue).suffix(2) == [
                 "joined", "left",
             ])
-        let sentences = try await told(changes, again)
+        let sentences = try await notified(changes, again)
         #expect(sentences.contains { $0.hasSuffix("left Groceries") })
     }
 

@@ -69,10 +69,11 @@ public struct ActivityHistory: Sendable {
     /// An item that was unticked or removed afterwards counts: it was in the trolley.
     public func purchases(of text: String, catalogue: Catalogue = .standard) -> [Line] {
         let wanted = ProductWords.split(text)
+        guard !wanted.isEmpty else { return [] }
         let product = catalogue.product(matching: text)
         return lines.filter { line in
             guard line.event.action == .tick else { return false }
-            return ProductWords.split(line.itemName) == wanted
+            return Set(wanted).isSubset(of: ProductWords.split(line.itemName))
                 || product != nil && catalogue.product(matching: line.itemName) == product
         }.reversed()
     }
