@@ -292,7 +292,8 @@ let package = Package(
             name: "ShoppingTests",
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSchema", "StratusService", "StratusSync", "StratusTesting", "shopping",
+                "StratusSchema", "StratusService", "StratusSync", "StratusTesting", "StratusWire",
+                "shopping",
             ],
             path: "Tests/Apps/ShoppingTests"),
         .testTarget(

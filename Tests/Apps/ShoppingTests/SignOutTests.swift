@@ -2,8 +2,7 @@ import Foundation
 import ShoppingCore
 import StratusCache
 import StratusClient
-import StratusService
-import StratusTesting
+import StratusWire
 import Testing
 
 /// What becomes of lists when their account leaves the device, and of changes that the service refuses.
@@ -36,7 +35,7 @@ struct SignOutTests {
         try await phone.sync()
         world.cloud.faults.next(of: RecordsModify.self, .answer(.badRequest))
         try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
-        try? await phone.sync()
+        try await phone.sync()
         let refused = try await phone.refusedChanges()
         #expect(refused.count == 1)
         #expect(refused.first?.sentence.hasPrefix("add Milk: ") == true)
