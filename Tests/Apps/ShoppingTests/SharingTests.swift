@@ -162,7 +162,7 @@ struct SharingTests {
         #expect(await bobs.list(his)?.items.map(\.name) == ["Milk", "Bread"])
     }
 
-    @Test func joinsAndLeavesAreToldAndKeptAlsoOverRestart() async throws {
+    @Test func joinsAndLeavesAreNotifiedAndKeptAlsoOverRestart() async throws {
         let (phone, bobs, own, his) = try await joined()
         try await phone.invite(["cy@example.org"], to: own)
         try await phone.close()
