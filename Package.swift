@@ -63,6 +63,7 @@ let package = Package(
         .executable(name: "stratus-sim", targets: ["stratus-sim"]),
         .executable(name: "stratus", targets: ["stratus"]),
         .executable(name: "stratus-cache", targets: ["stratus-cache"]),
+        .executable(name: "stratus-login", targets: ["stratus-login"]),
         .executable(name: "shopping", targets: ["shopping"]),
     ],
     dependencies: [
@@ -187,6 +188,10 @@ let package = Package(
             name: "stratus-cache",
             dependencies: ["StratusCache", "StratusRuntime", argumentParser],
             path: "Sources/Device/stratus-cache"),
+        // Signs in for scripts.
+        .executableTarget(
+            name: "stratus-login", dependencies: ["StratusClient", argumentParser],
+            path: "Sources/Device/stratus-login"),
         .target(
             name: "StratusMapping",
             dependencies: [
@@ -335,7 +340,7 @@ let package = Package(
                 "StratusTesting", hummingbird, logging,
             ],
             path: "Tests/Server/ConformanceTests"),
-        .testTarget(name: "JourneyTests", dependencies: ["notes", "shopping", "stratus", grdb]),
+        .testTarget(name: "JourneyTests", dependencies: ["notes", "shopping", "stratus", "stratus-login", grdb]),
         .testTarget(
             name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
             path: "Tests/HostileTests"),

@@ -28,6 +28,7 @@ extension Account {
         switch credential {
         case .none: return .nobody
         case .developmentUser(let name): return .developmentUser(name)
+        case .signedIn(let recordName): return .user(recordName: recordName)
         case .webAuthToken(let token):
             if let recordName = knownTokens.userRecordName(of: token) {
                 return .user(recordName: recordName)

@@ -20,13 +20,17 @@ struct Shopping: AsyncParsableCommand {
             prompt, and each command's output ends with a line that is just a full stop.
 
             Without further settings the lists stay on this device. To share them among your \
-            devices, name a Stratus service:
+            devices, name a Stratus service, and sign in there with `shopping sign-in`:
               STRATUS_URL             its address, such as http://127.0.0.1:8080
+              STRATUS_API_TOKEN       the app's token there; who runs the service makes it with
+                                      stratus token create --loopback
+                                        --container \(Self.containerIdentifier)
+              STRATUS_WEB_AUTH_TOKEN  who you are, instead of signing in
               STRATUS_DEV_USER        who you are, at a service that runs with --dev
-              STRATUS_WEB_AUTH_TOKEN  who you are, at any other service
-              STRATUS_API_TOKEN       the app's token there
               STRATUS_DEVICE_ID       this device's name, as others read it
-            """)
+            """, subcommands: [SignIn.self, SignOut.self])
+
+    static let containerIdentifier = "iCloud.org.stratus.Shopping"
 
     @Option(
         help: ArgumentHelp(
@@ -57,11 +61,15 @@ struct Shopping: AsyncParsableCommand {
     func run() async throws {
         let folder: DeviceFolder
         let store: ShoppingStore
-        let account = Account(environment: ProcessInfo.processInfo.environment)
+        let account: Account
         let notice: String?
         do {
             folder = try DeviceFolder(path: data ?? DeviceFolder.standardPath)
-            store = try await openStore(in: folder, account)
+            let container = Self.container(in: folder)
+            account = Account(
+                environment: ProcessInfo.processInfo.environment,
+                signedIn: container.connection.signedInUserRecordName)
+            store = try await openStore(in: folder, account, container)
             notice = folder.formerListsNotice()
         } catch let error as DeviceFolder.Failure {
             throw OneSentence(description: error.description)
@@ -87,22 +95,33 @@ struct Shopping: AsyncParsableCommand {
     }
 
     private func openStore(
-        in folder: DeviceFolder, _ account: Account
+        in folder: DeviceFolder, _ account: Account, _ container: CKContainer
     ) async throws -> ShoppingStore {
         var settings = ShoppingStore.watchedPace
         settings.itemsPerBatch = uploadSize
-        var environment = ProcessInfo.processInfo.environment
         let deviceName = account.deviceName ?? folder.notes.deviceName
-        environment["STRATUS_DEVICE_ID"] = deviceName
-        let container = CKContainer(
-            identifier: "iCloud.org.stratus.Shopping",
-            connection: CloudConnection(environmentVariables: environment))
         let owner = try await account.owner(
             knownTokens: folder.knownTokens,
             asking: offline ? nil : { try await container.userRecordID().recordName })
         return try await ShoppingStore.open(
             path: folder.listsPath(of: owner), container: container, device: deviceName,
             author: account.author, settings: settings)
+    }
+}
+
+extension Shopping {
+    /// The app's container as this device reaches it. The sign-in is the device's own, and lies with its lists.
+    static func container(in folder: DeviceFolder) -> CKContainer {
+        var environment = ProcessInfo.processInfo.environment
+        if environment["STRATUS_DEVICE_ID"]?.isEmpty ?? true {
+            environment["STRATUS_DEVICE_ID"] = folder.notes.deviceName
+        }
+        if environment["STRATUS_KEY_FOLDER"]?.isEmpty ?? true {
+            environment["STRATUS_KEY_FOLDER"] = folder.path + "/keys"
+        }
+        return CKContainer(
+            identifier: containerIdentifier,
+            connection: CloudConnection(environmentVariables: environment))
     }
 }
 

@@ -35,9 +35,19 @@ struct Token: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Where a browser goes with the web-auth token after the sign-in.", valueName: "url")
+                """
+                Where a browser goes with the web-auth token after the sign-in: an https address, or one of \
+                the app's own scheme, such as org.example.trails:/signed-in.
+                """, valueName: "url")
         )
         var callbackURL: String?
+
+        @Flag(
+            help: """
+                Apps on the person's own machine may sign in: the page hands the web-auth token to a port of \
+                127.0.0.1 that the app listens on, as `stratus-login` does.
+                """)
+        var loopback = false
 
         @Option(
             help: ArgumentHelp(
@@ -50,12 +60,18 @@ struct Token: AsyncParsableCommand {
         @Flag(help: "Make the user when nobody has this sign-in name.")
         var newUser = false
 
+        func validate() throws {
+            guard !loopback || callbackURL == nil else {
+                throw ValidationError("A token has one way back: --loopback or --callback-url.")
+            }
+        }
+
         func run() async throws {
             try await folder.withService(makesFolder: true) { service in
                 let row = try await userRow(service)
                 let token = try await service.accounts.createAPIToken(
                     for: container.address, name: name, allowedOrigins: origins,
-                    callbackURL: callbackURL)
+                    callbackURL: loopback ? CallbackAddress.loopback : callbackURL)
                 print("STRATUS_API_TOKEN=\(token)")
                 guard let row else { return }
                 let session = try await service.createSession(

@@ -17,7 +17,10 @@ extension CloudConnection {
     ///
     /// The session itself lasts until its token is too old; see ``endSession(container:)``.
     ///
-    /// - Throws: `CKError.invalidArguments` when the transport's account is fixed.
+    /// The sign-in that this device keeps is taken away.
+    ///
+    /// - Throws: `CKError.invalidArguments` when the transport's account is fixed, `internalError` when a kept
+    ///   sign-in cannot be removed.
     public func signOut() throws {
         try changeAccount(webAuthToken: nil)
     }
@@ -27,7 +30,9 @@ extension CloudConnection {
         // Counted before and after: what was begun until now must not be sent with the next token.
         countAccountChange()
         transport.changeAccount(webAuthToken: webAuthToken)
-        accountChanged(hasAccount: webAuthToken != nil)
+        // Signed out before the file is taken away: one that stays is told, and nobody is signed in.
+        defer { accountChanged(hasAccount: webAuthToken != nil) }
+        if webAuthToken == nil { try forgetSignIn() } else { signIns.keeps(nil, keptAt: nil) }
     }
 
     /// Tells the service that the session ended, so that nobody else can use its tokens, and signs
@@ -41,19 +46,23 @@ extension CloudConnection {
         // A listener whose registration ends would register anew.
         noteSessionEnding()
         await unregisterListeners()
-        let target = RequestTarget(
-            container: ContainerAddress(container: container, environment: environment),
-            scope: .public)
-        let ended: Result<EmptyBody, any Error>
+        let ended: Result<Void, any Error>
         do {
-            let sender = RequestSender(connection: self, target: target, pace: RequestPace())
-            ended = .success(try await sender.send(UsersSignOut.self, EmptyBody()))
+            ended = .success(try await endSessionAtService(container: container))
         } catch {
             // Thrown below, when the device is signed out.
             ended = .failure(error)
         }
         try signOut()
         _ = try ended.get()
+    }
+
+    func endSessionAtService(container: String) async throws {
+        let target = RequestTarget(
+            container: ContainerAddress(container: container, environment: environment),
+            scope: .public)
+        let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+        _ = try await sender.send(UsersSignOut.self, EmptyBody())
     }
 
     var accountTransport: any AccountTransport {

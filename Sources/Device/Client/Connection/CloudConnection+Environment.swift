@@ -18,6 +18,9 @@ extension CloudConnection {
     /// | `STRATUS_OPERATION_FOLDER` | keeps long-lived operations |
     /// | `SSL_CERT_FILE`, `https_proxy`, … | see ``HTTPTransport/Network`` |
     ///
+    /// Where the variables name no user, the sign-in that this device keeps is gone on with
+    /// (``CKContainer/signIn(timeoutSeconds:openPage:)``).
+    ///
     /// Without `STRATUS_URL`, or with a wrong value, every request fails with
     /// `CKError.badContainer` and a sentence that says which variable to set.
     public convenience init(environmentVariables: [String: String], world: World = World()) {
@@ -54,6 +57,17 @@ extension CloudConnection {
             operationFolder: environmentVariables["STRATUS_OPERATION_FOLDER"].map {
                 URL(fileURLWithPath: $0, isDirectory: true)
             })
+        if !credentials.namesUser { resumeFirstSignIn() }
+    }
+
+    /// A kept sign-in that cannot be read is nobody's; `resumeSignIn` and signing in tell what is wrong with its
+    /// file.
+    private func resumeFirstSignIn() {
+        do {
+            try resumeSignIn()
+        } catch {
+            signIns.refuses(CKError(requestFailedWith: error))
+        }
     }
 }
 
@@ -86,6 +100,7 @@ extension CloudConnection {
         if let transport = transport as? UnconfiguredTransport {
             throw CKError(requestFailedWith: transport.error)
         }
+        if let refusal = signIns.refusal { throw refusal }
     }
 
     /// Where the service is, for sentences about what was set up wrongly; nil of one that has no address.

@@ -42,6 +42,7 @@ public final class CloudConnection: Sendable {
     let operationFolder: OperationFolder
     let keyring: CloudKeyring
     let listeners = NotificationListeners()
+    let signIns = SignInMemory()
     private let account: Mutex<Account>
     /// By container identifier. Cores keep their connection; it does not keep them.
     private let cores = Mutex<[String: CoreHolder]>([:])

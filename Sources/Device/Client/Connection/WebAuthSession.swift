@@ -11,6 +11,8 @@ final class WebAuthSession: Sendable {
         var developmentUser: String?
         var signIn: Task<String, any Error>?
         var changeCount = 0
+        /// Is told each token that an answer brings.
+        var tell: (@Sendable (String) -> Void)?
     }
 
     private let state: Mutex<State>
@@ -25,8 +27,12 @@ final class WebAuthSession: Sendable {
     var changeCount: Int { state.withLock { $0.changeCount } }
 
     /// Goes on with another account's token; nil is nobody's.
-    func change(to token: String?) {
-        state.withLock { $0 = State(token: token, changeCount: $0.changeCount + 1) }
+    ///
+    /// - Parameter tell: is told each token that follows.
+    func change(to token: String?, tell: (@Sendable (String) -> Void)? = nil) {
+        state.withLock {
+            $0 = State(token: token, changeCount: $0.changeCount + 1, tell: tell)
+        }
     }
 
     /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
@@ -73,8 +79,11 @@ final class WebAuthSession: Sendable {
     /// answers that cross any may win, as earlier tokens of a session stay good, but the answer to
     /// an earlier account never does.
     func adopt(_ token: String, after sent: String) {
-        state.withLock { state in
-            if state.token == sent { state.token = token }
+        let tell: (@Sendable (String) -> Void)? = state.withLock { state in
+            guard state.token == sent else { return nil }
+            state.token = token
+            return state.tell
         }
+        tell?(token)
     }
 }

@@ -113,11 +113,13 @@ final class ContainerCore: Sendable {
             environment: connection.environment)
     }
 
+    var address: ContainerAddress {
+        ContainerAddress(container: identifier, environment: connection.environment)
+    }
+
     func sender(scope: DatabaseScope?, pace: RequestPace) -> RequestSender {
-        let container = ContainerAddress(
-            container: identifier, environment: connection.environment)
-        return RequestSender(
-            connection: connection, target: RequestTarget(container: container, scope: scope),
+        RequestSender(
+            connection: connection, target: RequestTarget(container: address, scope: scope),
             pace: pace)
     }
 }

@@ -53,9 +53,36 @@ public protocol CloudKeyStore: Sendable {
     func addEncryptedFields(
         _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
     ) throws
+
+    /// Who is signed in at a service; nil for nobody.
+    func signIn(at place: CloudSignInPlace) throws -> KeptSignIn?
+
+    /// Keeps a sign-in in the place of the one that is there, where nobody else can read it.
+    func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws
+
+    /// Keeps a sign-in's next token; nothing where somebody signed out or in anew meanwhile, also in
+    /// another process.
+    func renewSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws
+
+    /// Takes away who is signed in.
+    func removeSignIn(at place: CloudSignInPlace) throws
 }
 
 extension CloudKeyStore {
+    // For stores that were written before sign-ins were kept: the person signs in at each start.
+
+    /// None.
+    public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? { nil }
+
+    /// Keeps none.
+    public func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {}
+
+    /// Keeps none.
+    public func renewSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {}
+
+    /// There is none.
+    public func removeSignIn(at place: CloudSignInPlace) throws {}
+
     /// None: for stores that were written before there was such a memory.
     public func encryptedFields(
         of container: String, in environment: ContainerEnvironment

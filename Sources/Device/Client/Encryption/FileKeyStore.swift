@@ -10,6 +10,7 @@ public final class FileKeyStore: CloudKeyStore {
         case key
         case keyring
         case fields
+        case signIn = "sign-in"
 
         /// What a file of any format begins with, then its number and a space.
         var prefix: String { "stratus-\(rawValue)-" }
@@ -115,13 +116,7 @@ public final class FileKeyStore: CloudKeyStore {
         _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
     ) throws {
         let url = url(.fields, [container, environment.rawValue])
-        try attempt(Self.writableSentence, url) {
-            try makeFolder()
-            // Another process may add its own: one at a time reads, adds and writes.
-            let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw Self.unwritable(url) }
-            defer { close(descriptor) }
-            guard flock(descriptor, LOCK_EX) == 0 else { throw Self.unwritable(url) }
+        try locked(url) {
             let all = try self.fields(url).union(fields)
             let lines = all.map { "\($0.recordType) \($0.key)\n" }.sorted().joined()
             try write(Array(lines.utf8), .fields, url) { draft in
@@ -144,7 +139,57 @@ public final class FileKeyStore: CloudKeyStore {
         return fields
     }
 
+    // MARK: Sign-ins
+
+    // The content is the sign-in's identifier, the user's record name and the token, a line each.
+
+    public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? {
+        let url = url(.signIn, place.fileNameParts)
+        let damaged = "Remove the damaged file of the sign-in, and sign in again."
+        guard let bytes = try read(.signIn, url, damaged) else { return nil }
+        guard let signIn = KeptSignIn(bytes: bytes) else {
+            throw CloudKeyStoreError(sentence: damaged, path: url.path)
+        }
+        return signIn
+    }
+
+    public func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {
+        let url = url(.signIn, place.fileNameParts)
+        try write(signIn.bytes, .signIn, url) { draft in
+            guard rename(draft, url.path) == 0 else { throw Self.unwritable(url) }
+        }
+    }
+
+    public func renewSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {
+        let url = url(.signIn, place.fileNameParts)
+        try locked(url) {
+            guard try self.signIn(at: place)?.id == signIn.id else { return }
+            try keepSignIn(signIn, at: place)
+        }
+    }
+
+    public func removeSignIn(at place: CloudSignInPlace) throws {
+        let url = url(.signIn, place.fileNameParts)
+        guard FileManager.default.fileExists(atPath: folder.path) else { return }
+        try locked(url) {
+            guard unlink(url.path) == 0 || errno == ENOENT else { throw Self.unwritable(url) }
+            try synchronize(folder)
+        }
+    }
+
     // MARK: Files
+
+    /// Of several processes one at a time reads and then writes.
+    private func locked(_ url: URL, _ body: () throws -> Void) throws {
+        try attempt(Self.writableSentence, url) {
+            try makeFolder()
+            let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw Self.unwritable(url) }
+            defer { close(descriptor) }
+            guard flock(descriptor, LOCK_EX) == 0 else { throw Self.unwritable(url) }
+            try body()
+        }
+    }
 
     private func read(
         _ kind: Kind, _ account: CloudKeyAccount, _ whenDamaged: String

@@ -47,7 +47,8 @@ extension CKError {
     /// - Parameter sentence: what needs it.
     package static func notSignedIn(_ sentence: String, at address: String?) -> CKError {
         let advice =
-            " Set STRATUS_WEB_AUTH_TOKEN, or STRATUS_DEV_USER where the service runs with --dev."
+            " Call CKContainer.signIn(), run stratus-login, or set STRATUS_WEB_AUTH_TOKEN; or"
+            + " STRATUS_DEV_USER where the service runs with --dev."
         return CKError(
             .notAuthenticated, sentence + advice + address.inBrackets, details: address.asDetail)
     }

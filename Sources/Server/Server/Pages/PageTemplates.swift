@@ -47,16 +47,19 @@ enum PageTemplates {
         <form method="post" action="/auth/sign-in">
         <input type="hidden" name="form" value="{{form}}">
         <input type="hidden" name="request" value="{{request}}">
+        <input type="hidden" name="callback" value="{{callback}}">
+        <input type="hidden" name="state" value="{{state}}">
         <label for="email">E-mail address</label>
         <input id="email" name="email" type="email" autocomplete="username" required value="{{email}}">
         <label for="password">Password</label>
         <input id="password" name="password" type="password" autocomplete="current-password" required>
-        <label><input type="checkbox" name="stay" value="1"> Stay signed in for two weeks</label>
+        <label><input type="checkbox" name="stay" value="1"{{#stays}} checked{{/stays}}> \
+        Stay signed in for two weeks</label>
         <label><input type="checkbox" name="discoverable" value="1"> Others who use this app may find me \
         by my e-mail address</label>
         <button type="submit">Sign in</button>
         </form>
-        {{#isSignUpOpen}}<p><a href="/auth/sign-up?request={{request}}">Make an account</a></p>\
+        {{#isSignUpOpen}}<p><a href="/auth/sign-up?request={{request}}{{way}}">Make an account</a></p>\
         {{/isSignUpOpen}}
         {{/main}}
         {{/page}}
@@ -71,6 +74,8 @@ enum PageTemplates {
         <form method="post" action="/auth/sign-up">
         <input type="hidden" name="form" value="{{form}}">
         <input type="hidden" name="request" value="{{request}}">
+        <input type="hidden" name="callback" value="{{callback}}">
+        <input type="hidden" name="state" value="{{state}}">
         <label for="given">Given name</label>
         <input id="given" name="given" autocomplete="given-name" maxlength="100" value="{{given}}">
         <label for="family">Family name</label>
@@ -80,12 +85,13 @@ enum PageTemplates {
         <label for="password">Password (8 characters or more)</label>
         <input id="password" name="password" type="password" autocomplete="new-password" \
         minlength="8" required>
-        <label><input type="checkbox" name="stay" value="1"> Stay signed in for two weeks</label>
+        <label><input type="checkbox" name="stay" value="1"{{#stays}} checked{{/stays}}> \
+        Stay signed in for two weeks</label>
         <label><input type="checkbox" name="discoverable" value="1"> Others who use this app may find me \
         by my e-mail address</label>
         <button type="submit">Make the account</button>
         </form>
-        <p><a href="/auth/sign-in?request={{request}}">I have an account</a></p>
+        <p><a href="/auth/sign-in?request={{request}}{{way}}">I have an account</a></p>
         {{/main}}
         {{/page}}
         """

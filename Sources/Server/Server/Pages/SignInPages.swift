@@ -31,6 +31,15 @@ struct SignInPages: Sendable {
                 }
             }
         }
+        // Where an app that took its token sends the browser, so that no address with a token stays there.
+        router.get("auth/signed-in") { request, _ in
+            await page(of: request) {
+                let place = try await service.signInPlace(Fields(request)["request"])
+                return pages.response(
+                    "message",
+                    ["heading": "You are signed in", "sentence": Self.nextStep(place)])
+            }
+        }
         router.get("auth/sign-out") { request, _ in
             await page(of: request) {
                 let token = request.uri.queryParameters["ckWebAuthToken"].map(String.init) ?? ""
@@ -51,26 +60,42 @@ struct SignInPages: Sendable {
     private func form(
         _ template: String, _ request: Request, _ fields: Fields, refusal: SignInRefusal? = nil
     ) async throws -> Response {
-        let place = try await service.signInPlace(fields["request"])
+        let place = try await place(fields)
         if template == "sign-up", !place.isSignUpOpen { throw SignInRefusal.closed }
         var values: [String: Any] = [
             "app": place.app, "request": fields["request"], "email": fields["email"],
             "given": fields["given"], "family": fields["family"],
+            "callback": place.callback?.text ?? "", "state": place.state,
         ]
+        if place.isForDevice {
+            // Said again by the links between the pages.
+            values["way"] =
+                "&callback=\(Self.escaped(fields["callback"]))&state=\(Self.escaped(place.state))"
+            values["stays"] = true
+        }
         if place.isSignUpOpen { values["isSignUpOpen"] = true }
         if let refusal { values["refusal"] = refusal.sentence }
         return try await show(
             template, values, to: request,
             status: refusal.map { .init(code: $0.httpStatus) } ?? .ok,
             retryAfterSeconds: refusal?.retryAfterSeconds,
-            formTarget: place.callbackURL.flatMap(WebOrigin.origin(of:)))
+            formTarget: place.callback?.source)
+    }
+
+    private func place(_ fields: Fields) async throws -> SignInPlace {
+        try await service.signInPlace(
+            fields["request"], callback: fields["callback"], state: fields["state"])
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 
     private func submitted(
         _ template: String, _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         let fields = try await checkedFields(request)
-        let place = try await service.signInPlace(fields["request"])
+        let place = try await place(fields)
         let form = SignInForm(
             emailAddress: fields["email"], password: fields["password"],
             givenName: fields["given"], familyName: fields["family"],
@@ -87,12 +112,10 @@ struct SignInPages: Sendable {
 
     /// Gives the token to the app: to its own address, or to the page that opened this one.
     private func handOver(_ token: String, at place: SignInPlace) -> Response {
-        if let callbackURL = place.callbackURL {
-            let escaped = token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-            let sign = callbackURL.contains("?") ? "&" : "?"
+        if let callback = place.callback {
             var response = Response(status: .seeOther)
-            response.headers[.location] =
-                "\(callbackURL)\(sign)ckWebAuthToken=\(escaped)&ckSession=\(escaped)"
+            response.headers[.location] = callback.address(
+                escapedToken: Self.escaped(token), state: place.state)
             response.headers[.cacheControl] = "no-store"
             response.headers[.referrerPolicy] = "no-referrer"
             return response
@@ -102,9 +125,13 @@ struct SignInPages: Sendable {
             "message",
             [
                 "heading": "You are signed in",
-                "sentence": "You can close this window and go back to the app.",
+                "sentence": Self.nextStep(place),
                 "openerOrigins": origins.joined(separator: " "), "token": token,
             ])
+    }
+
+    private static func nextStep(_ place: SignInPlace) -> String {
+        "You can close this page and go back to \(place.app)."
     }
 
     // MARK: The guards of forms

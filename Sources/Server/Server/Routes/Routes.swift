@@ -65,6 +65,7 @@ struct Routes: Sendable {
         addMetrics(to: router)
         addSharePage(to: router)
         addCourier(to: router)
+        addPasswordExchange(to: router)
         if !service.settings.accounts.identityProviders.isEmpty {
             addIdentityExchange(to: router)
         }

@@ -25,7 +25,8 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - allowedOrigins: Whose pages may use it, such as `https://trails.example.org`; empty for all.
-    ///   - callbackURL: Where a browser goes after the sign-in.
+    ///   - callbackURL: Where a browser goes after the sign-in: an http or https address, or one of an
+    ///     app's own scheme. `http://127.0.0.1/` is a listener on the person's machine, at any port.
     ///   - address: The container and its environment.
     ///   - name: A name for it, shown by the command line.
     /// - Returns: 64 hexadecimal digits.
@@ -40,8 +41,12 @@ extension Accounts {
             throw ServiceError.invalid(
                 "An origin is scheme, host and, unless it is the usual one, port; no slash behind.")
         }
-        if let callbackURL, WebOrigin.origin(of: callbackURL) == nil {
-            throw ServiceError.invalid("A callback URL is an http or https address.")
+        if let callbackURL, CallbackAddress(callbackURL) == nil {
+            throw ServiceError.invalid(
+                """
+                A callback URL is an http or https address without a fragment, or one of an app's own \
+                scheme with a dot in it, such as org.example.trails:/signed-in.
+                """)
         }
         try await createContainer(address)
         let token = settings.newIdentifier() + settings.newIdentifier()

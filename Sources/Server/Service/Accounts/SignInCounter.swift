@@ -7,11 +7,40 @@ package struct SignInPlace: Hashable, Sendable {
     /// The container.
     package var app: String
     /// Where the browser goes with the token; nil for a page that tells its opener.
-    package var callbackURL: String?
+    package var callback: CallbackAddress?
+    /// What the app knows its sign-in by, given back with the token; empty for none.
+    package var state = ""
+    /// Whether an app on a device asked, which is signed in for longer than a visit.
+    package var isForDevice = false
     /// The origins of the opener that may be told; empty for any.
     package var openerOrigins: [String]
     package var isSignUpOpen: Bool
     fileprivate var request: SignInRequest
+}
+
+extension SignInPlace {
+    /// Lets the browser go where the app asked, if its API token allows that.
+    ///
+    /// - Throws: ``SignInRefusal/foreignCallback``.
+    fileprivate mutating func lead(
+        to asked: String, _ state: String, allowed: String?
+    ) throws(SignInRefusal) {
+        let allowed = allowed.flatMap(CallbackAddress.init)
+        guard state.isEmpty || CallbackAddress.isState(state) else {
+            throw SignInRefusal.foreignCallback
+        }
+        self.state = state
+        guard !asked.isEmpty else {
+            // Whoever names no port has no listener: the page tells its opener.
+            if let allowed, !allowed.isLoopback { callback = allowed }
+            return
+        }
+        guard let allowed, allowed.allows(asked), let asked = CallbackAddress(asked) else {
+            throw SignInRefusal.foreignCallback
+        }
+        callback = asked
+        isForDevice = true
+    }
 }
 
 /// Where people get web-auth tokens: on the sign-in page, from an identity provider, from the command
@@ -37,24 +66,32 @@ struct SignInCounter: Sendable {
 
     /// Reads what a redirectURL carries.
     ///
-    /// - Throws: ``SignInRefusal/expired`` when it is too old or none of ours, or its API token is gone.
-    func signInPlace(_ text: String) async throws -> SignInPlace {
+    /// - Parameters:
+    ///   - text: What a redirectURL carries.
+    ///   - callback: Where an app asks the browser to go with the token; empty for what the API token says.
+    ///   - state: What the app wants back with the token; empty for nothing.
+    /// - Throws: ``SignInRefusal/expired`` when it is too old or none of ours, or its API token is gone;
+    ///   ``SignInRefusal/foreignCallback`` for an address that the API token does not allow.
+    func signInPlace(
+        _ text: String, callback: String = "", state: String = ""
+    ) async throws -> SignInPlace {
         guard let request = SignInRequest(text: text, signer: try await signerSource.signer()),
             settings.world.nowMilliseconds() - request.issuedMilliseconds
                 < Int64(settings.limits.signInRequestSeconds * 1_000)
         else { throw SignInRefusal.expired }
         try await watch.refresh()
         var place = SignInPlace(
-            app: request.address.container, callbackURL: nil,
+            app: request.address.container,
             openerOrigins: request.origin.map { [$0] } ?? [],
             isSignUpOpen: settings.accounts.signUp == .open, request: request)
         if settings.isForDevelopment, request.apiToken == ServiceSettings.developmentToken {
+            try place.lead(to: callback, state, allowed: CallbackAddress.loopback)
             return place
         }
         guard let token = try await accounts.apiToken(request.apiToken),
             token.address == request.address
         else { throw SignInRefusal.expired }
-        place.callbackURL = token.callbackURL
+        try place.lead(to: callback, state, allowed: token.callbackURL)
         if !token.allowedOrigins.isEmpty { place.openerOrigins = token.allowedOrigins }
         return place
     }
@@ -76,6 +113,27 @@ struct SignInCounter: Sendable {
         return try await accounts.createSession(
             for: user.recordName, staysSignedIn: form.staysSignedIn, at: address,
             signer: signerSource.signer())
+    }
+
+    /// Exchanges an e-mail address and a password for a sign-in, as on the page.
+    ///
+    /// - Throws: ``RequestFailure``: AUTHENTICATION_FAILED for the API token and for a wrong address or
+    ///   password, ACCESS_DENIED for a disabled account, THROTTLED after too many attempts,
+    ///   TRY_AGAIN_LATER when too many sign in.
+    func signIn(
+        _ form: SignInForm, credentials: Credentials, at address: ContainerAddress
+    ) async throws -> Accounts.SignIn {
+        try await watch.refresh()
+        _ = try await accounts.authenticate(
+            credentials, at: address, signer: signerSource.signer(), mayRepeat: false)
+        do {
+            let user = try await accounts.user(signingIn: form)
+            return try await accounts.createSession(
+                for: user.recordName, staysSignedIn: form.staysSignedIn, at: address,
+                signer: signerSource.signer())
+        } catch let refusal as SignInRefusal {
+            throw RequestFailure(refusal.serviceError)
+        }
     }
 
     /// Exchanges an identity token of a configured provider for a sign-in.

@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// Why somebody is not let in, as a sentence that a page shows.
 public struct SignInRefusal: Error, Hashable, Sendable {
     /// The kind of refusal. The set is open.
@@ -14,6 +16,8 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         public static let badInput = Self(rawValue: "badInput")
         public static let taken = Self(rawValue: "taken")
         public static let closed = Self(rawValue: "closed")
+        /// The app asked for the token at an address that its API token does not allow.
+        public static let foreignCallback = Self(rawValue: "foreignCallback")
         /// The form or the address of the page is too old, or somebody else's.
         public static let expired = Self(rawValue: "expired")
     }
@@ -33,8 +37,21 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         switch code {
         case .tooMany: 429
         case .busy: 503
-        case .disabled, .closed: 403
+        case .disabled, .closed, .foreignCallback: 403
         default: 400
+        }
+    }
+
+    /// As the protocol tells a program.
+    var serviceError: ServiceError {
+        switch code {
+        case .tooMany:
+            ServiceError(
+                .throttled, sentence, retryAfterSeconds: retryAfterSeconds,
+                frameworkCode: .requestRateLimited)
+        case .busy: ServiceError(.tryAgainLater, sentence, retryAfterSeconds: retryAfterSeconds)
+        case .disabled: .accountDisabled
+        default: ServiceError(.authenticationFailed, sentence)
         }
     }
 
@@ -50,6 +67,12 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     public static let closed = Self(.closed, "Accounts are made by who runs the service.")
     public static let expired = Self(
         .expired, "This page has expired. Go back to the app and sign in again.")
+
+    static let foreignCallback = Self(
+        .foreignCallback,
+        "The app asks for your sign-in at an address that its API token does not allow. Who runs the "
+            + "service makes tokens for apps with `stratus token create --loopback` or --callback-url."
+    )
 
     static func tooMany(_ seconds: Double) -> Self {
         Self(

@@ -5,9 +5,25 @@ import StratusWire
 extension CloudService {
     /// Reads what a redirectURL carries.
     ///
-    /// - Throws: ``SignInRefusal/expired`` when it is too old or none of ours, or its API token is gone.
-    package func signInPlace(_ text: String) async throws -> SignInPlace {
-        try await pipeline.signIns.signInPlace(text)
+    /// - Parameters:
+    ///   - text: What a redirectURL carries.
+    ///   - callback: Where an app asks the browser to go with the token; empty for what the API token says.
+    ///   - state: What the app wants back with the token; empty for nothing.
+    /// - Throws: ``SignInRefusal``: `expired` when it is too old or none of ours, or its API token is gone,
+    ///   `foreignCallback` for an address that the API token does not allow.
+    package func signInPlace(
+        _ text: String, callback: String = "", state: String = ""
+    ) async throws -> SignInPlace {
+        try await pipeline.signIns.signInPlace(text, callback: callback, state: state)
+    }
+
+    /// Signs in by e-mail address and password, for programs without a browser.
+    package func signIn(
+        _ form: SignInForm, credentials: Credentials, at address: ContainerAddress
+    ) async throws(RequestFailure) -> Accounts.SignIn {
+        try await components.errors.translating {
+            try await pipeline.signIns.signIn(form, credentials: credentials, at: address)
+        }
     }
 
     /// Signs in on the page, or makes an account and signs in.

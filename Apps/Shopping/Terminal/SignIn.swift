@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import ShoppingCore
+
+#if canImport(Darwin)
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
+extension Shopping {
+    /// `shopping sign-in`: the service's page in the browser, and back.
+    struct SignIn: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sign in on the service's page, in a browser; this device stays signed in.",
+            discussion: "STRATUS_URL and STRATUS_API_TOKEN say where; see shopping --help.")
+
+        @Option(
+            help: ArgumentHelp("The folder that keeps this device's lists.", valueName: "dir"))
+        var data: String?
+
+        func run() async throws {
+            try await inFolder(data) { container in
+                try await container.signIn()
+                print("You are signed in. Start shopping: your lists come by themselves.")
+            }
+        }
+    }
+
+    /// `shopping sign-out`: ends the session of this device.
+    struct SignOut: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sign out on this device. Its lists stay for when you sign in again.")
+
+        @Option(
+            help: ArgumentHelp("The folder that keeps this device's lists.", valueName: "dir"))
+        var data: String?
+
+        func run() async throws {
+            try await inFolder(data) { container in
+                guard container.connection.signedInUserRecordName != nil else {
+                    print("Nobody is signed in on this device.")
+                    return
+                }
+                try await container.signOut()
+                print("You are signed out.")
+            }
+        }
+    }
+
+    private static func inFolder(
+        _ path: String?, _ body: (CKContainer) async throws -> Void
+    ) async throws {
+        do {
+            let folder = try DeviceFolder(path: path ?? DeviceFolder.standardPath)
+            try await body(container(in: folder))
+        } catch let error as DeviceFolder.Failure {
+            throw OneSentence(description: error.description)
+        } catch let error as CKError {
+            throw OneSentence(description: error.localizedDescription)
+        }
+    }
+}

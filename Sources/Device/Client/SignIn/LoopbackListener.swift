@@ -1,0 +1,191 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import StratusRuntime
+import Synchronization
+
+/// Waits on a free port of this machine for the browser that brings the token of one sign-in (RFC 8252, 7.3).
+///
+/// Any program and any web page may knock there: what is not a browser's own step to the one address, with the
+/// sign-in's state, is refused and ends nothing. The first good answer is taken, and no other.
+final class LoopbackListener: Sendable {
+    /// Connections at a time: a browser opens a few.
+    private static let maximumConnections = 32
+    /// Seconds that a connection may say nothing.
+    private static let idleSeconds: Int64 = 30
+
+    let port: Int
+    /// Has one element: the token.
+    let tokens: AsyncStream<String>
+    private let channel: any Channel
+
+    private init(port: Int, tokens: AsyncStream<String>, channel: any Channel) {
+        self.port = port
+        self.tokens = tokens
+        self.channel = channel
+    }
+
+    /// - Parameter next: Where the browser goes when the token is taken, so that no address with it stays in sight.
+    static func begin(
+        for callback: SignInCallback, next: String
+    ) async throws -> LoopbackListener {
+        let (tokens, continuation) = AsyncStream<String>.makeStream(
+            bufferingPolicy: .bufferingOldest(1))
+        let door = LoopbackDoor(callback: callback, next: next, tokens: continuation)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 16)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard door.enter(upTo: maximumConnections) else {
+                        throw ChannelError.ioOnClosedChannel
+                    }
+                    channel.closeFuture.whenComplete { _ in door.leave() }
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(
+                        IdleStateHandler(allTimeout: .seconds(idleSeconds)))
+                    try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
+                    try pipeline.addHandler(LoopbackHandler(door: door))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = channel.localAddress?.port ?? 0
+        door.listens(on: port)
+        return LoopbackListener(port: port, tokens: tokens, channel: channel)
+    }
+
+    /// Ends the listening; a browser that is being answered still has its answer.
+    func close() async {
+        // It may be closed already; there is nothing else to close.
+        try? await channel.close()
+    }
+}
+
+/// Decides who may bring the token.
+final class LoopbackDoor: Sendable {
+    /// What a visitor is told.
+    enum Answer: Equatable {
+        case token(String)
+        case refused(HTTPResponseStatus, String)
+    }
+
+    private struct State {
+        var port = 0
+        var connections = 0
+        var isTaken = false
+    }
+
+    let next: String
+    private let callback: SignInCallback
+    private let tokens: AsyncStream<String>.Continuation
+    private let state = Mutex(State())
+
+    init(callback: SignInCallback, next: String, tokens: AsyncStream<String>.Continuation) {
+        self.callback = callback
+        self.next = next
+        self.tokens = tokens
+    }
+
+    func listens(on port: Int) { state.withLock { $0.port = port } }
+
+    func enter(upTo maximum: Int) -> Bool {
+        state.withLock { state in
+            state.connections += 1
+            return state.connections <= maximum
+        }
+    }
+
+    func leave() { state.withLock { $0.connections -= 1 } }
+
+    /// Hands the token over, when the browser has its answer.
+    func hand(_ token: String) {
+        tokens.yield(token)
+        tokens.finish()
+    }
+
+    func answer(to head: HTTPRequestHead) -> Answer {
+        // A name that somebody pointed at this machine is another host's page (DNS rebinding).
+        let port = state.withLock { $0.port }
+        guard head.headers["Host"] == ["127.0.0.1:\(port)"] else {
+            return .refused(.misdirectedRequest, "Nothing is here for that host.")
+        }
+        guard head.method == .GET else {
+            return .refused(.methodNotAllowed, "The sign-in page comes here with GET alone.")
+        }
+        // What a page loads or sends by itself is no step of the person.
+        for (name, value) in [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
+        where head.headers[name].contains(where: { $0 != value }) {
+            return .refused(.forbidden, "Only a page that a person opened may come here.")
+        }
+        let parts = head.uri.split(
+            separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "/",
+            let token = callback.token(inQuery: String(parts[1]))
+        else {
+            return .refused(
+                .badRequest, "This is not the answer to the sign-in that is waiting here.")
+        }
+        let isFirst = state.withLock { state in
+            defer { state.isTaken = true }
+            return !state.isTaken
+        }
+        return isFirst ? .token(token) : .refused(.gone, "The app has its sign-in already.")
+    }
+}
+
+/// Answers one request of a connection and closes it.
+private final class LoopbackHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let door: LoopbackDoor
+    private var isAnswered = false
+
+    init(door: LoopbackDoor) {
+        self.door = door
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(let head) = unwrapInboundIn(data), !isAnswered else { return }
+        isAnswered = true
+        var headers = HTTPHeaders([
+            ("Connection", "close"), ("Cache-Control", "no-store"),
+            ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
+            ("Content-Type", "text/plain; charset=utf-8"),
+        ])
+        let door = door
+        let channel = context.channel
+        switch door.answer(to: head) {
+        case .token(let token):
+            headers.add(name: "Location", value: door.next)
+            send(.seeOther, headers, "", context).whenComplete { _ in
+                door.hand(token)
+                channel.close(promise: nil)
+            }
+        case .refused(let status, let sentence):
+            send(status, headers, sentence + "\n", context).whenComplete { _ in
+                channel.close(promise: nil)
+            }
+        }
+    }
+
+    private func send(
+        _ status: HTTPResponseStatus, _ headers: HTTPHeaders, _ text: String,
+        _ context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void> {
+        var headers = headers
+        headers.add(name: "Content-Length", value: String(text.utf8.count))
+        let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+        return context.writeAndFlush(wrapOutboundOut(.end(nil)))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,179 @@
+import ArgumentParser
+import Foundation
+import StratusClient
+
+/// Signs a person, or a script, in at a Stratus service.
+@main
+struct StratusLogin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratus-login",
+        abstract: "Signs in at a Stratus service, for scripts and for apps that share the sign-in.",
+        discussion: """
+            Opens the service's page in a browser, or reads a password with --email: typed without echo, \
+            or a line of standard input. The sign-in is kept where apps of the same user find it (--keys); \
+            no token is printed unless --print-token asks for it.
+
+              STRATUS_URL=https://cloud.example.org STRATUS_API_TOKEN=… stratus-login \\
+                --container iCloud.org.example.Trails --env-file trails.env
+            """)
+
+    @Option(help: ArgumentHelp("The app's container; default: STRATUS_CONTAINER."))
+    var container: String?
+
+    @Option(help: ArgumentHelp("The service's address; default: STRATUS_URL.", valueName: "url"))
+    var url: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The folder that keeps the sign-in; default: STRATUS_KEY_FOLDER, else the user's own \
+            (~/.local/share/stratus/keys).
+            """, valueName: "dir"))
+    var keys: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Sign in without a browser: by this e-mail address, and a password that is read."))
+    var email: String?
+
+    @Flag(help: "Sign out: end the session and take the kept sign-in away.")
+    var signOut = false
+
+    @Flag(help: "Sign nobody in; tell who is. The status is 1 when nobody is.")
+    var status = false
+
+    @Flag(help: "Print the web-auth token, and nothing else, to standard output.")
+    var printToken = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Write STRATUS_URL, STRATUS_API_TOKEN, STRATUS_CONTAINER and STRATUS_WEB_AUTH_TOKEN to this \
+            file, which nobody else may read.
+            """, valueName: "file"))
+    var envFile: String?
+
+    func validate() throws {
+        guard !signOut || !(printToken || envFile != nil || email != nil || status) else {
+            throw ValidationError("--sign-out stands alone.")
+        }
+    }
+
+    func run() async throws {
+        var variables = ProcessInfo.processInfo.environment
+        variables["STRATUS_URL"] = url ?? variables["STRATUS_URL"]
+        variables["STRATUS_KEY_FOLDER"] = keys ?? variables["STRATUS_KEY_FOLDER"]
+        // Who the environment names is nobody whom this program signed in.
+        variables["STRATUS_WEB_AUTH_TOKEN"] = nil
+        variables["STRATUS_DEV_USER"] = nil
+        guard let name = container ?? variables["STRATUS_CONTAINER"], !name.isEmpty else {
+            throw OneSentence("Name the app's container: --container, or STRATUS_CONTAINER.")
+        }
+        let app = CKContainer(
+            identifier: name, connection: CloudConnection(environmentVariables: variables))
+        do {
+            try await act(app, variables)
+        } catch let error as CKError {
+            throw OneSentence(error.localizedDescription)
+        }
+    }
+
+    private func act(_ app: CKContainer, _ variables: [String: String]) async throws {
+        if signOut {
+            let wasSignedIn = app.connection.hasAccount
+            try await app.signOut()
+            return tell(wasSignedIn ? "Signed out." : "Nobody was signed in.")
+        }
+        let known = try await app.accountStatus()
+        if known != .available || email != nil, !status {
+            if let email {
+                try await app.signIn(emailAddress: email, password: try readPassword())
+            } else {
+                try await app.signIn()
+            }
+        } else if known != .available {
+            tell("Nobody is signed in.")
+            throw ExitCode(1)
+        }
+        tell("Signed in as \(try await app.userRecordID().recordName).")
+        guard printToken || envFile != nil else { return }
+        let token = try await token(of: app, variables)
+        if let envFile { try write(token, to: envFile, variables) }
+        if printToken { print(token) }
+    }
+
+    /// A token of this sign-in's own session: it ends with it.
+    private func token(
+        of app: CKContainer, _ variables: [String: String]
+    ) async throws -> String {
+        let operation = CKFetchWebAuthTokenOperation(
+            apiToken: variables["STRATUS_API_TOKEN"] ?? "development")
+        return try await withCheckedThrowingContinuation { continuation in
+            operation.fetchWebAuthTokenResultBlock = { continuation.resume(with: $0) }
+            app.privateCloudDatabase.add(operation)
+        }
+    }
+
+    private func write(
+        _ token: String, to path: String, _ variables: [String: String]
+    ) throws {
+        var lines = ["STRATUS_WEB_AUTH_TOKEN=\(token)"]
+        let names = ["STRATUS_URL", "STRATUS_API_TOKEN", "STRATUS_ENVIRONMENT"]
+        lines += names.compactMap { name in variables[name].map { "\(name)=\($0)" } }
+        if let name = container ?? variables["STRATUS_CONTAINER"] {
+            lines.append("STRATUS_CONTAINER=\(name)")
+        }
+        // A draft beside it, of mode 0600 from the first byte on, takes its place at once.
+        var draft = Array((path + ".XXXXXX").utf8CString)
+        let descriptor = mkstemp(&draft)
+        guard descriptor >= 0 else { throw OneSentence("The file \(path) cannot be written.") }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try handle.write(
+                contentsOf: Data(lines.sorted().map { $0 + "\n" }.joined().utf8))
+            guard rename(draft, path) == 0 else {
+                throw OneSentence("The file \(path) cannot be written.")
+            }
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    /// To standard error: the output is the token's alone.
+    private func tell(_ sentence: String) {
+        FileHandle.standardError.write(Data((sentence + "\n").utf8))
+    }
+
+    /// A line of standard input; not an argument, which everybody on the machine could read.
+    private func readPassword() throws -> String {
+        let isTerminal = isatty(STDIN_FILENO) == 1
+        var settings = termios()
+        if isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 {
+            // The echo goes before the question comes: who types ahead is not shown either.
+            var silent = settings
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+            FileHandle.standardError.write(Data("Password: ".utf8))
+        }
+        defer {
+            if isTerminal {
+                tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+                FileHandle.standardError.write(Data("\n".utf8))
+            }
+        }
+        guard let password = readLine(strippingNewline: true), !password.isEmpty else {
+            throw OneSentence("Give the password on standard input, a line.")
+        }
+        return password
+    }
+}
+
+/// An error that is told to a person in one sentence.
+struct OneSentence: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
