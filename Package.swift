@@ -374,8 +374,8 @@ let package = Package(
             name: "StratusClientTests",
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusRuntime", "StratusServer",
-                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", httpTypes,
-                hummingbird, logging,
+                "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
+                asyncHTTPClient, httpTypes, hummingbird, logging, nio,
             ],
             path: "Tests/Device/ClientTests"),
     ],

@@ -15,12 +15,10 @@ extension Shopping {
             abstract: "Sign in on the service's page, in a browser; this device stays signed in.",
             discussion: "STRATUS_URL and STRATUS_API_TOKEN say where; see shopping --help.")
 
-        @Option(
-            help: ArgumentHelp("The folder that keeps this device's lists.", valueName: "dir"))
-        var data: String?
+        @ParentCommand var shopping: Shopping
 
         func run() async throws {
-            try await inFolder(data) { container in
+            try await inFolder(shopping.data) { container in
                 try await container.signIn()
                 print("You are signed in. Start shopping: your lists come by themselves.")
             }
@@ -32,12 +30,10 @@ extension Shopping {
         static let configuration = CommandConfiguration(
             abstract: "Sign out on this device. Its lists stay for when you sign in again.")
 
-        @Option(
-            help: ArgumentHelp("The folder that keeps this device's lists.", valueName: "dir"))
-        var data: String?
+        @ParentCommand var shopping: Shopping
 
         func run() async throws {
-            try await inFolder(data) { container in
+            try await inFolder(shopping.data) { container in
                 guard container.connection.signedInUserRecordName != nil else {
                     print("Nobody is signed in on this device.")
                     return

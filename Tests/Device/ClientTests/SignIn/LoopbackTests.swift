@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import StratusClient
+
+/// Who knocks at the port on which an app waits for its sign-in.
+@Suite struct LoopbackTests {
+    /// Any page and any program on the machine may try: nothing of theirs is taken, and nothing ends the waiting.
+    @Test func strangersEndNoSignIn() async throws {
+        try await SignInScene.run { scene, browser in
+            let app = scene.start()
+            let user = try await app.signIn { page in
+                let back = try await browser.signIn(on: page, emailAddress: SignInScene.ida)
+                let address = try #require(back.location)
+                let parts = address.split(separator: "?")
+                let (place, query) = (String(parts[0]), String(parts[1]))
+                let state = try #require(query.split(separator: "state=").last)
+                let evil = "ckWebAuthToken=evil"
+                let right = "state=\(state)"
+                func status(_ url: String, _ headers: [String: String] = [:]) async throws -> Int {
+                    try await browser.get(url, headers: headers).status
+                }
+                // Another's token: without the state, with a wrong one, with two.
+                for forged in [
+                    evil, "\(evil)&state=", "\(evil)&state=\(state.dropLast())",
+                    "\(evil)&state=\(String(repeating: "0", count: state.count))",
+                    "\(evil)&\(right)&\(right)", "\(evil)&state=x&\(right)",
+                    "\(evil)&ckWebAuthToken=other&\(right)", right, "ckWebAuthToken=&\(right)",
+                    "\(evil)&ckSession=other&\(right)", "",
+                ] {
+                    #expect(try await status(place + "?" + forged) == 400, "\(forged)")
+                }
+                // Other paths that a browser would send elsewhere.
+                for path in ["x?", ".//?", "%2e?", "x/../y?"] {
+                    #expect(try await status(place + path + query) == 400, "\(path)")
+                }
+                // A page of another origin: by its name for this machine, by a form, by an image or a script.
+                let port = try #require(URL(string: place)?.port)
+                for host in [
+                    "localhost:\(port)", "127.0.0.1", "127.0.0.1.evil.example:\(port)",
+                    "evil.example",
+                ] {
+                    #expect(try await status(address, ["Host": host]) == 421, "\(host)")
+                }
+                #expect(try await browser.post(address).status == 405)
+                for (name, value) in [
+                    ("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Mode", "cors"),
+                    ("Sec-Fetch-Dest", "image"), ("Sec-Fetch-Dest", "iframe"),
+                ] {
+                    #expect(try await status(address, [name: value]) == 403, "\(value)")
+                }
+                #expect(!app.connection.hasAccount)
+                let taken = try await browser.get(
+                    address, headers: ["Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"])
+                #expect(taken.status == 303)
+                #expect(taken.location?.contains("ckWebAuthToken") == false)
+                // The second answer finds nobody, or who has one already.
+                let second = try? await browser.get(address).status
+                #expect(second == nil || second == 410)
+            }
+            #expect(try await app.userRecordID() == user)
+        }
+    }
+
+    @Test func signInThatNobodyFinishesEnds() async throws {
+        try await SignInScene.run { scene, _ in
+            let app = scene.start(world: .init(timeout: { _ in }))
+            let error = await #expect(throws: CKError.self) { try await app.signIn { _ in } }
+            #expect(error?.code == .operationCancelled)
+            #expect(!app.connection.hasAccount)
+            let kept = try scene.keptFiles
+            #expect(kept.isEmpty)
+        }
+    }
+}

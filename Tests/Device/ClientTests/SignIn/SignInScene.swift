@@ -1,0 +1,70 @@
+import Foundation
+import Logging
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+import Testing
+
+@testable import StratusClient
+
+/// A service without `--dev`, over HTTP, with two accounts and an app's token; and a device's folder.
+struct SignInScene: Sendable {
+    static let container = "iCloud.org.example.Trails"
+    static let ida = "ida@example.org"
+    static let ole = "ole@example.org"
+    private static let address = ContainerAddress(
+        container: container, environment: .development)
+
+    let origin: String
+    let apiToken: String
+    let folder: URL
+
+    /// - Parameter callbackURL: Where the app's token lets a browser go.
+    static func run(
+        callbackURL: String? = CallbackAddress.loopback,
+        _ body: @escaping @Sendable (SignInScene, PlayedBrowser) async throws -> Void
+    ) async throws {
+        let scratch = try Scratch()
+        var settings = ServiceSettings(isForDevelopment: false)
+        settings.accounts.passwordCost = .init(logRounds: 1, blockSize: 1, parallelism: 1)
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
+        for name in [ida, ole] {
+            _ = try await service.accounts.createUser(
+                emailAddress: name, password: "correct horse", givenName: "", familyName: "",
+                isEmailVerified: false)
+        }
+        let token = try await service.accounts.createAPIToken(
+            for: address, name: "app", callbackURL: callbackURL)
+        try await serve({ listening in
+            var logger = Logger(label: "test")
+            logger.logLevel = .critical
+            return try buildServer(
+                service, host: "127.0.0.1", port: 0, logger: logger,
+                onListening: { port in await listening(port) })
+        }) { port in
+            let scene = SignInScene(
+                origin: "http://127.0.0.1:\(port)", apiToken: token, folder: scratch.folder)
+            try await PlayedBrowser.run { try await body(scene, $0) }
+        }
+    }
+
+    /// The app as it starts on the device.
+    func start(world: CloudConnection.World = .init()) -> CKContainer {
+        let connection = CloudConnection(
+            environmentVariables: [
+                "STRATUS_URL": origin, "STRATUS_API_TOKEN": apiToken,
+                "STRATUS_KEY_FOLDER": folder.path, "STRATUS_DEVICE_ID": "phone",
+            ], world: world)
+        return CKContainer(identifier: Self.container, connection: connection)
+    }
+
+    /// The files in which the device keeps a sign-in.
+    var keptFiles: [URL] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(
+                at: folder, includingPropertiesForKeys: nil
+            ).filter { $0.pathExtension == "sign-in" }
+        }
+    }
+}
