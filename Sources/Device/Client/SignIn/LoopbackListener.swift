@@ -6,7 +6,7 @@ import Synchronization
 
 /// Waits on a free port of this machine for the browser that brings the token of one sign-in (RFC 8252, 7.3).
 ///
-/// Any program and any web page may knock there: what is not a browser's own step to the one address, with the
+/// Any program and any web page may connect: what is not a browser's own step to the one address, with the
 /// sign-in's state, is refused and ends nothing. The first good answer is taken, and no other.
 final class LoopbackListener: Sendable {
     /// Connections at a time: a browser opens a few.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Who knocks at the port on which an app waits for its sign-in.
+/// Who connects to the port on which an app waits for its sign-in.
 @Suite struct LoopbackTests {
     /// Any page and any program on the machine may try: nothing of theirs is taken, and nothing ends the waiting.
     @Test func strangersEndNoSignIn() async throws {

@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func keptSignInThatOthersCanReadIsTold() async throws {
+    @Test func keptSignInThatOthersCanReadIsReported() async throws {
         try await SignInScene.run { scene, _ in
             try await scene.start().signIn(
                 emailAddress: SignInScene.ida, password: "correct horse")
