@@ -340,7 +340,9 @@ let package = Package(
                 "StratusTesting", hummingbird, logging,
             ],
             path: "Tests/Server/ConformanceTests"),
-        .testTarget(name: "JourneyTests", dependencies: ["notes", "shopping", "stratus", "stratus-login", grdb]),
+        .testTarget(
+            name: "JourneyTests",
+            dependencies: ["notes", "shopping", "stratus", "stratus-login", grdb]),
         .testTarget(
             name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
             path: "Tests/HostileTests"),
