@@ -31,17 +31,21 @@ public struct ShoppingChange: Hashable, Sendable {
     public let kind: Kind
     /// Nil for what concerns no list.
     public let listID: ListID?
+    /// The item that changed; nil for what concerns none.
+    public let itemID: String?
     /// The list's title after the change.
     public let listTitle: String
     public let author: String
     public let device: String
 
     public init(
-        _ kind: Kind, listID: ListID? = nil, listTitle: String = "", author: String = "",
+        _ kind: Kind, listID: ListID? = nil, itemID: String? = nil, listTitle: String = "",
+        author: String = "",
         device: String = ""
     ) {
         self.kind = kind
         self.listID = listID
+        self.itemID = itemID
         self.listTitle = listTitle
         self.author = author
         self.device = device

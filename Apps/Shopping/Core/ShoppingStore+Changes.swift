@@ -107,7 +107,8 @@ extension ShoppingStore {
             guard let kind = ShoppingChange.Kind(entry, &namesByItemID, lastNames) else { continue }
             tell(
                 ShoppingChange(
-                    kind, listID: listID, listTitle: title, author: entry.author,
+                    kind, listID: listID, itemID: entry.itemID, listTitle: title,
+                    author: entry.author,
                     device: entry.device))
         }
     }

@@ -22,6 +22,9 @@ actor ShoppingSession {
     var screen: ListScreen?
     /// The list to open as soon as it appears.
     var wantedTitle: String?
+    /// The screen over the whole terminal, and what draws it; nil while lines are typed.
+    var model: ScreenModel?
+    var drawing: (@Sendable (ScreenModel) -> Void)?
     /// What the last `activity` showed.
     var undoable: [ActivityHistory.Line] = []
     /// Whether the account's lists are removed, and the store closed.
@@ -182,7 +185,13 @@ actor ShoppingSession {
         if !speaksOfList, change.listID != openListID {
             line += " in \(ListText.oneLine(change.listTitle))"
         }
-        terminal.announce(line)
+        if drawing != nil {
+            model?.message = line
+            let mark = change.listID == openListID ? change.itemID : nil
+            await draw(changedBy: mark.map { [$0: change.author] } ?? [:])
+        } else {
+            terminal.announce(line)
+        }
         if change.kind == .listAppeared, let wanted = wantedTitle, let listID = change.listID,
             change.listTitle.lowercased() == wanted.lowercased()
         {

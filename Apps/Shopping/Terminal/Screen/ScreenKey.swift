@@ -1,0 +1,62 @@
+/// A key that a person pressed.
+enum ScreenKey: Hashable, Sendable {
+    case up, down, pageUp, pageDown, home, end
+    case enter, escape, backspace, delete, tab
+    case character(Character)
+
+    /// Reads keys from what a terminal sent; a sequence that is not known is left out.
+    ///
+    /// - Returns: the keys, and the bytes of an unfinished one, to be put before the next.
+    static func read(_ bytes: [UInt8]) -> (keys: [ScreenKey], rest: [UInt8]) {
+        var keys: [ScreenKey] = []
+        var index = 0
+        while index < bytes.count {
+            let rest = bytes[index...]
+            if bytes[index] == 0x1B {
+                guard let (key, count) = sequence(rest) else { return (keys, Array(rest)) }
+                if let key { keys.append(key) }
+                index += count
+                continue
+            }
+            let count = length(ofCharacterBeginning: bytes[index])
+            guard rest.count >= count else { return (keys, Array(rest)) }
+            switch bytes[index] {
+            case 0x0A, 0x0D: keys.append(.enter)
+            case 0x09: keys.append(.tab)
+            case 0x08, 0x7F: keys.append(.backspace)
+            case 0..<0x20: break
+            default:
+                keys += String(decoding: rest.prefix(count), as: UTF8.self)
+                    .map { .character($0) }
+            }
+            index += count
+        }
+        return (keys, [])
+    }
+
+    private static func length(ofCharacterBeginning byte: UInt8) -> Int {
+        switch byte {
+        case 0xF0...: 4
+        case 0xE0...: 3
+        case 0xC0...: 2
+        default: 1
+        }
+    }
+
+    /// The key of an escape sequence and its bytes; nil for one that has not arrived as a whole.
+    ///
+    /// Escape by itself comes alone: a terminal sends the rest of a sequence with it.
+    private static func sequence(_ bytes: ArraySlice<UInt8>) -> (ScreenKey?, Int)? {
+        let bytes = Array(bytes)
+        guard bytes.count > 1 else { return (.escape, 1) }
+        guard bytes[1] == 0x5B || bytes[1] == 0x4F else { return (.escape, 1) }
+        guard let end = bytes.dropFirst(2).firstIndex(where: { (0x40...0x7E).contains($0) }) else {
+            return nil
+        }
+        let keys: [String: ScreenKey] = [
+            "A": .up, "B": .down, "H": .home, "F": .end, "1~": .home, "4~": .end, "3~": .delete,
+            "5~": .pageUp, "6~": .pageDown,
+        ]
+        return (keys[String(decoding: bytes[2...end], as: UTF8.self)], end + 1)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import ShoppingCore
+
+/// The open list on the whole terminal: drawn anew at each key and at each change of others.
+extension ShoppingSession {
+    /// Shows the screen until the person leaves it.
+    func run(on terminal: TerminalScreen, hasColours: Bool) async throws {
+        let (_, list) = try await openedList()
+        model = ScreenModel(
+            screen: screen ?? ListScreen(list: list, device: deviceName), catalogue: catalogue)
+        self.drawing = { [weak terminal] model in
+            guard let terminal else { return }
+            let (width, height) = terminal.size
+            terminal.draw(model.rows(width: width, height: height, hasColours: hasColours))
+        }
+        defer {
+            drawing = nil
+            model = nil
+        }
+        await draw()
+        let keys = ScreenKeys()
+        var rest: [UInt8] = []
+        while let read = await keys.next(after: rest) {
+            rest = read.rest
+            for key in read.keys {
+                guard let intent = model?.press(key) else { continue }
+                if intent == .quit { return }
+                do {
+                    try await fulfil(intent)
+                } catch {
+                    model?.message = "\(error)"
+                }
+            }
+            await draw()
+        }
+    }
+
+    /// Does what a key asked for.
+    private func fulfil(_ intent: ScreenModel.Intent) async throws {
+        switch intent {
+        case .perform(let actions):
+            let (listID, _) = try await openedList()
+            try await store.perform(actions, in: listID)
+            await refresh()
+        case .enter(let mode): model?.message = try await enter(mode)
+        case .takeNotices: model?.message = try await takeNotice("all")
+        case .sync: model?.message = try await syncNow()
+        case .goOnline: model?.message = try await goOnline()
+        case .goOffline: model?.message = try await goOffline()
+        case .open(let page):
+            let text =
+                switch page {
+                case .activity: try await showActivity()
+                case .people: try await people()
+                case .queue: try await status() + "\n" + showRefused()
+                case .list, .help: ""
+                }
+            model?.page = page
+            model?.pageLines = text.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { ListText.oneLine(String($0)) }
+        case .quit: break
+        }
+    }
+
+    /// Shows the newest state, with a mark at what somebody else changed.
+    func draw(changedBy: [String: String] = [:]) async {
+        guard drawing != nil, let screen else { return }
+        model?.receive(screen, changedBy: changedBy)
+        model?.isOnline = isOnline
+        if let status = try? await store.status() {
+            // A file that cannot be read is said by what is done next.
+            model?.syncLine =
+                account.localOnlyReason ?? (isOnline ? status.line : "Offline (o goes online)")
+        }
+        if let model { drawing?(model) }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+
+/// A terminal in raw mode: keys come one by one, and a screen is drawn over the whole of it.
+///
+/// The terminal is as it was when this goes, also after a signal that ends the process.
+final class TerminalScreen: Sendable {
+    /// What the terminal was set to, for a signal's handler, which can reach nothing else.
+    private static let former = Mutex<termios?>(nil)
+    private let shown = Mutex<[String]>([])
+
+    /// Takes the terminal over; nil where standard input or output is none.
+    init?() {
+        var settings = termios()
+        guard isatty(STDIN_FILENO) != 0, isatty(STDOUT_FILENO) != 0,
+            tcgetattr(STDIN_FILENO, &settings) == 0
+        else { return nil }
+        let before = settings
+        Self.former.withLock { $0 = before }
+        cfmakeraw(&settings)
+        // Signals of the keyboard still end the app.
+        settings.c_lflag |= tcflag_t(ISIG)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { number in
+                TerminalScreen.leave()
+                signal(number, SIG_DFL)
+                raise(number)
+            }
+        }
+        // The other screen, without a cursor.
+        Self.write("\u{1B}[?1049h\u{1B}[?25l")
+    }
+
+    deinit { Self.leave() }
+
+    private static func leave() {
+        write("\u{1B}[?25h\u{1B}[?1049l")
+        guard var settings = former.withLock({ $0 }) else { return }
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
+    }
+
+    /// The columns and lines that there are; 80×24 where the terminal does not say.
+    var size: (width: Int, height: Int) {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// Draws rows, those only that changed.
+    func draw(_ rows: [String]) {
+        let text = shown.withLock { shown in
+            var text = ""
+            if shown.count != rows.count {
+                text = "\u{1B}[2J"
+                shown = []
+            }
+            for (index, row) in rows.enumerated()
+            where shown.indices.contains(index) ? shown[index] != row : true {
+                text += "\u{1B}[\(index + 1);1H\(row)\u{1B}[K"
+            }
+            shown = rows
+            return text
+        }
+        Self.write(text)
+    }
+
+    private static func write(_ text: String) {
+        // A terminal that is gone has no use for the rest, and no way to be told.
+        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    }
+}
+
+/// The keys that a person presses, read on a thread that may wait.
+struct ScreenKeys: Sendable {
+    private let queue = DispatchQueue(label: "shopping.keys")
+
+    /// The next keys, at least one; nil at the end of the input.
+    func next(after rest: [UInt8]) async -> (keys: [ScreenKey], rest: [UInt8])? {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                var bytes = rest
+                while true {
+                    var buffer = [UInt8](repeating: 0, count: 256)
+                    let count = read(STDIN_FILENO, &buffer, buffer.count)
+                    // A signal, such as a new size of the window, is no end.
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { return continuation.resume(returning: nil) }
+                    bytes += buffer.prefix(count)
+                    let read = ScreenKey.read(bytes)
+                    if !read.keys.isEmpty { return continuation.resume(returning: read) }
+                    bytes = read.rest
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import ShoppingCore
+import Testing
+
+@testable import shopping
+
+/// The terminal's screen without a terminal.
+@Suite struct ScreenTests {
+    private func model(_ entries: [JournalEntry]? = nil) -> ScreenModel {
+        let entries =
+            entries ?? [
+                alice.add("Milk", after: nil, at: 1), alice.add("Bread", after: "Milk", at: 2),
+                bob.tick("Bread", at: 3), alice.renameList(to: "Weekly", at: 4),
+            ]
+        var model = ScreenModel(screen: ListScreen(list: list(entries), device: "tablet"))
+        model.syncLine = "Done"
+        return model
+    }
+
+    private func text(_ model: ScreenModel, _ width: Int = 80, _ height: Int = 24) -> [String] {
+        model.rows(width: width, height: height, hasColours: false)
+    }
+
+    @Test func listIsDrawnInAisles() {
+        let rows = text(model(), 40, 9)
+        #expect(
+            rows == [
+                "Weekly (1 to buy) [planning]", "Bakery", "> [x] Bread", "Dairy & Eggs",
+                "  [ ] Milk",
+                "", "", "a add  space tick  d remove  ? help", "Done",
+            ])
+    }
+
+    @Test(arguments: [(80, 24), (20, 6), (5, 3), (1, 1), (0, 0)])
+    func everySizeIsKept(width: Int, height: Int) {
+        var entries: [JournalEntry] = []
+        for number in 0..<60 {
+            entries.append(
+                alice.add("Item 牛乳 number \(number)", after: nil, at: Int64(number)))
+        }
+        var model = model(entries)
+        for page in [ScreenModel.Page.list, .help] {
+            model.page = page
+            let rows = text(model, width, height)
+            #expect(rows.count == height)
+            #expect(rows.allSatisfy { $0.count <= width })
+        }
+    }
+
+    @Test func cursorStaysInSight() {
+        let entries = (0..<60).map { alice.add("Item \($0)", after: nil, at: Int64($0)) }
+        var model = model(entries)
+        for key in [ScreenKey.end, .pageUp, .home, .pageDown] {
+            _ = model.press(key)
+            #expect(text(model).contains { $0.hasPrefix("> ") })
+        }
+    }
+
+    @Test func keysBecomeActions() {
+        var model = model()
+        #expect(model.press(.character(" ")) == .perform([.untick(itemID: "Bread")]))
+        #expect(model.press(.down) == nil)
+        #expect(model.press(.enter) == .perform([.tick(itemID: "Milk")]))
+        #expect(model.press(.character("d")) == .perform([.remove(itemID: "Milk")]))
+        #expect(model.press(.character("c")) == .perform([.remove(itemID: "Bread")]))
+        #expect(model.press(.character("m")) == .enter(.shopping))
+        #expect(model.press(.character("q")) == .quit)
+        #expect(model.press(.character("z")) == nil && !model.message.isEmpty)
+    }
+
+    @Test func typingSuggestsAndAdds() {
+        var model = model()
+        for character in "aban" { _ = model.press(.character(character)) }
+        #expect(model.input == "ban" && model.suggestions.first == "Bananas")
+        #expect(text(model).contains("  Bananas") && text(model).contains("Add: ban_"))
+        _ = model.press(.tab)
+        #expect(text(model).contains("> Bananas"))
+        #expect(
+            model.press(.enter) == .perform([.add(names: ["Bananas"], afterItemID: "Bread")]))
+        #expect(model.input == "")
+        #expect(model.press(.escape) == nil && model.input == nil)
+    }
+
+    @Test func changeOfOthersIsMarkedWithItsAuthor() {
+        var model = model()
+        let later = list([
+            alice.add("Milk", after: nil, at: 1), alice.add("Bread", after: "Milk", at: 2),
+            bob.tick("Milk", at: 5),
+        ])
+        var screen = model.screen
+        screen.receive(later)
+        model.receive(screen, changedBy: ["Milk": "Bob"])
+        #expect(text(model).contains("  [x] Milk  * Bob"))
+        #expect(model.cursorID == "Bread")
+        _ = model.press(.down)
+        #expect(!text(model).contains { $0.contains("* Bob") })
+    }
+
+    @Test func noticesWaitAboveTheList() {
+        var model = model()
+        model.screen.enter(.shopping)
+        model.screen.receive(
+            list([
+                alice.add("Milk", after: nil, at: 1), alice.add("Bread", after: "Milk", at: 2),
+                bob.add("Eggs", after: "Milk", at: 9),
+            ]))
+        #expect(text(model)[1] == "+ Eggs (added by Bob)")
+        #expect(model.press(.character("t")) == .takeNotices)
+    }
+
+    @Test func coloursAreAddedToTheSameText() {
+        let coloured = model().rows(width: 80, height: 24, hasColours: true)
+        #expect(coloured.contains("\u{1B}[7m> [x] Bread\u{1B}[0m"))
+        #expect(!text(model()).contains { $0.contains("\u{1B}") })
+    }
+
+    @Test func bytesBecomeKeys() {
+        let read = ScreenKey.read(Array("é\u{1B}[A\u{1B}[6~\r\u{7F}".utf8))
+        #expect(read.keys == [.character("é"), .up, .pageDown, .enter, .backspace])
+        #expect(ScreenKey.read([0x1B]).keys == [.escape])
+        let half = ScreenKey.read([0x1B, 0x5B])
+        #expect(half.keys.isEmpty && half.rest == [0x1B, 0x5B])
+        #expect(ScreenKey.read([0xC3]).rest == [0xC3])
+    }
+}
