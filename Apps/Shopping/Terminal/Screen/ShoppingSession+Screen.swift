@@ -67,8 +67,8 @@ extension ShoppingSession {
         guard drawing != nil, let screen else { return }
         model?.receive(screen, changedBy: changedBy)
         model?.isOnline = isOnline
+        // A file that cannot be read is said by what is done next.
         if let status = try? await store.status() {
-            // A file that cannot be read is said by what is done next.
             model?.syncLine =
                 account.localOnlyReason ?? (isOnline ? status.line : "Offline (o goes online)")
         }
