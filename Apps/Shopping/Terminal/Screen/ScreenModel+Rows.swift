@@ -45,7 +45,7 @@ extension ScreenModel {
     /// The lines as text, with the terminal's codes for colours or none.
     func rows(width: Int, height: Int, hasColours: Bool) -> [String] {
         lines(width: width, height: height).map { line in
-            // Without colours the cursor is an arrow, and nothing is lost.
+            // Without colours the cursor is a mark, and nothing is lost.
             guard hasColours, !line.style.code.isEmpty else { return line.text }
             return "\u{1B}[\(line.style.code)m\(line.text)\u{1B}[0m"
         }
