@@ -16,8 +16,9 @@ struct Shopping: AsyncParsableCommand {
         commandName: "shopping",
         abstract: "Shopping lists that work offline and are the same on all your devices.",
         discussion: """
-            Starts a prompt; type help there. From a pipe, every line is a command, there is no \
-            prompt, and each command's output ends with a line that is just a full stop.
+            Shows the list on the whole terminal; ? tells the keys, and --prompt asks for commands \
+            instead. From a pipe, every line is a command, there is no prompt, and each command's \
+            output ends with a line that is just a full stop. NO_COLOR leaves colours out.
 
             Without further settings the lists stay on this device. To share them among your \
             devices, name a Stratus service, and sign in there with `shopping sign-in`:
@@ -28,7 +29,7 @@ struct Shopping: AsyncParsableCommand {
               STRATUS_WEB_AUTH_TOKEN  who you are, instead of signing in
               STRATUS_DEV_USER        who you are, at a service that runs with --dev
               STRATUS_DEVICE_ID       this device's name, as others read it
-            """, subcommands: [SignIn.self, SignOut.self])
+            """, subcommands: [Show.self, Do.self, SignIn.self, SignOut.self])
 
     static let containerIdentifier = "iCloud.org.stratus.Shopping"
 
@@ -52,6 +53,9 @@ struct Shopping: AsyncParsableCommand {
     @Flag(help: "Start offline; type online to connect.")
     var offline = false
 
+    @Flag(help: "Ask for commands, in place of showing the list on the whole terminal.")
+    var prompt = false
+
     func validate() throws {
         guard (1...400).contains(uploadSize) else {
             throw ValidationError("An upload's size is a number from 1 to 400.")
@@ -59,6 +63,14 @@ struct Shopping: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let session = try await openSession()
+        await session.begin(listTitle: list, isOnline: !offline)
+        try await session.converse(hasScreen: !prompt)
+        try await session.end()
+    }
+
+    /// The session of whoever is signed in, not begun yet.
+    func openSession() async throws -> ShoppingSession {
         let folder: DeviceFolder
         let store: ShoppingStore
         let account: Account
@@ -77,24 +89,12 @@ struct Shopping: AsyncParsableCommand {
             throw OneSentence(description: error.description)
         }
         let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
-        let session = ShoppingSession(
+        return ShoppingSession(
             store: store, folder: folder, account: account, terminal: terminal,
             deviceName: account.deviceName ?? folder.notes.deviceName, formerListsNotice: notice)
-        await session.begin(listTitle: list, isOnline: !offline)
-        let input = InputLines()
-        while await session.isOpen {
-            terminal.prompt(await session.promptText)
-            guard let line = await input.next() else {
-                // The end of the input ends the session; the shell's prompt wants a line of its own.
-                if terminal.isInteractive { terminal.announce("") }
-                break
-            }
-            await session.take(line: line)
-        }
-        try await session.end()
     }
 
-    private func openStore(
+    func openStore(
         in folder: DeviceFolder, _ account: Account, _ container: CKContainer
     ) async throws -> ShoppingStore {
         var settings = ShoppingStore.watchedPace

@@ -146,6 +146,11 @@ extension ShoppingSession {
         return try await syncNow()
     }
 
+    /// Whether a sign-in is kept on this device, which signing out ends.
+    nonisolated var isSignedIn: Bool {
+        if case .signedIn = account.credential { true } else { false }
+    }
+
     func signOut(_ text: String) async throws -> String {
         guard account.localOnlyReason == nil else {
             throw CannotDo("Nobody is signed in on this device.")

@@ -16,7 +16,7 @@ actor ShoppingSession {
     let formerListsNotice: String?
     let catalogue = Catalogue.standard
 
-    private(set) var isOpen = true
+    var isOpen = true
     var isOnline = true
     var openListID: ListID?
     var screen: ListScreen?
@@ -27,6 +27,8 @@ actor ShoppingSession {
     var drawing: (@Sendable (ScreenModel) -> Void)?
     /// What the last `activity` showed.
     var undoable: [ActivityHistory.Line] = []
+    /// Whether only answers are printed.
+    private var isQuiet = false
     /// Whether the account's lists are removed, and the store closed.
     var isSignedOut = false
     /// What the numbers of the last `show` and `lists` stand for.
@@ -68,7 +70,7 @@ actor ShoppingSession {
         } else {
             await openOnlyList()
         }
-        if terminal.isInteractive {
+        if terminal.isInteractive, !isQuiet {
             for line in lines { terminal.announce(line) }
             terminal.announce(
                 openListID == nil && wantedTitle == nil
@@ -78,6 +80,12 @@ actor ShoppingSession {
             if !isOnline { await store.setOnline(false) }
             await store.start()
         }
+    }
+
+    /// The same for one command, whose answer is all that is printed.
+    func beginQuietly(listTitle: String?, isOnline: Bool) async {
+        isQuiet = true
+        await begin(listTitle: listTitle, isOnline: isOnline)
     }
 
     /// Sends what can be sent quickly, then closes the file.
@@ -136,7 +144,7 @@ actor ShoppingSession {
         return nil
     }
 
-    private func answer(to command: Command) async throws -> String {
+    func answer(to command: Command) async throws -> String {
         switch command {
         case .nothing, .paste: return ""
         case .help: return Command.helpText
@@ -185,6 +193,7 @@ actor ShoppingSession {
         if !speaksOfList, change.listID != openListID {
             line += " in \(ListText.oneLine(change.listTitle))"
         }
+        if isQuiet { return }
         if drawing != nil {
             model?.message = line
             let mark = change.listID == openListID ? change.itemID : nil

@@ -28,19 +28,32 @@ extension Shopping {
     /// `shopping sign-out`: ends the session of this device.
     struct SignOut: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sign out on this device. Its lists stay for when you sign in again.")
+            abstract: "Send what is pending, remove your lists from this device, and sign out.",
+            discussion: "The lists come back when you sign in again.")
 
         @ParentCommand var shopping: Shopping
 
+        @Flag(help: "Sign out also when not all can be sent; what was not sent is lost.")
+        var anyway = false
+
         func run() async throws {
-            try await inFolder(shopping.data) { container in
-                guard container.connection.signedInUserRecordName != nil else {
-                    print("Nobody is signed in on this device.")
-                    return
-                }
-                try await container.signOut()
-                print("You are signed out.")
+            let session = try await shopping.openSession()
+            guard session.isSignedIn else {
+                print("Nobody is signed in on this device.")
+                try await session.end()
+                return
             }
+            await session.beginQuietly(listTitle: nil, isOnline: true)
+            do {
+                print(try await session.answer(to: .signOut(anyway ? "anyway" : "")))
+            } catch let error as CannotDo {
+                try await session.end()
+                throw OneSentence(
+                    description: error.description.replacing(
+                        "type signout anyway", with: "add --anyway"))
+            }
+            print("You are signed out.")
+            try await session.end()
         }
     }
 

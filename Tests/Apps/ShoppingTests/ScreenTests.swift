@@ -80,6 +80,14 @@ import Testing
         #expect(model.press(.escape) == nil && model.input == nil)
     }
 
+    @Test func colonTypesCommand() {
+        var model = model()
+        for character in ":people" { _ = model.press(.character(character)) }
+        #expect(text(model).contains(":people_") && model.suggestions.isEmpty)
+        #expect(model.press(.enter) == .command("people"))
+        #expect(model.input == nil && !model.typesCommand)
+    }
+
     @Test func changeOfOthersIsMarkedWithItsAuthor() {
         var model = model()
         let later = list([

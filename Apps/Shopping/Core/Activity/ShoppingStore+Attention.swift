@@ -82,7 +82,7 @@ extension ShoppingStore {
 
     // MARK: Leaving
 
-    /// Ends the account's lists on this device and closes the store.
+    /// Ends the account's lists on this device, closes the store, and ends the sign-in that the device keeps.
     ///
     /// - Parameter sendingFirst: sends what is pending, and throws without removing anything where that fails; else
     ///   what was not sent is lost.
@@ -93,6 +93,7 @@ extension ShoppingStore {
         try activity.removeEverything()
         listsByID = [:]
         try await close()
+        if container.connection.signedInUserRecordName != nil { try await container.signOut() }
         return unsent.count
     }
 }

@@ -94,7 +94,7 @@ extension ScreenModel {
                     text: (index == suggestionIndex ? "> " : "  ") + name,
                     style: index == suggestionIndex ? .cursor : .plain)
             }
-            lines.append(Line(text: "Add: \(input)_"))
+            lines.append(Line(text: (typesCommand ? ":" : "Add: ") + input + "_"))
         } else {
             lines.append(
                 Line(text: message.isEmpty ? "a add  space tick  d remove  ? help" : message))
@@ -136,6 +136,7 @@ extension ScreenModel {
         "t              put what others added on the list", "h              what happened",
         "p              who shares the list", "u              what waits to be sent",
         "s              send and fetch now", "o              work offline, and online again",
+        ":              type any command, such as share or people; :help lists them",
         "q              leave", "", "Any key goes back to the list.",
     ]
 }

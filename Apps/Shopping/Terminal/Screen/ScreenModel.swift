@@ -17,6 +17,8 @@ struct ScreenModel: Sendable {
         case sync
         case goOnline, goOffline
         case open(Page)
+        /// A line such as a person types at the prompt.
+        case command(String)
         case quit
     }
 
@@ -26,6 +28,8 @@ struct ScreenModel: Sendable {
     var cursorID: String?
     /// What is being typed; nil when keys are commands.
     var input: String?
+    /// Whether a command is being typed, not something to buy.
+    var typesCommand = false
     /// Which suggestion is chosen, from 0; nil is the text itself.
     var suggestionIndex: Int?
     /// Whose change an item shows, by its identifier, until the next key.
@@ -50,7 +54,7 @@ struct ScreenModel: Sendable {
     var rows: [ListScreen.Row] { catalogue.sections(of: screen.rows).flatMap(\.rows) }
 
     var suggestions: [String] {
-        guard let input, !input.isEmpty else { return [] }
+        guard let input, !input.isEmpty, !typesCommand else { return [] }
         return catalogue.suggestions(for: input, limit: 5).map(\.product.name)
     }
 
@@ -92,6 +96,9 @@ struct ScreenModel: Sendable {
         switch character {
         case " ": return tick()
         case "a", "+": input = ""
+        case ":":
+            input = ""
+            typesCommand = true
         case "d": return remove()
         case "m":
             return .enter(screen.mode == .planning ? .shopping : .planning)
@@ -142,6 +149,7 @@ struct ScreenModel: Sendable {
     }
 
     private mutating func type(_ key: ScreenKey) -> Intent? {
+        defer { if input == nil { typesCommand = false } }
         let typed = input ?? ""
         let suggestions = suggestions
         switch key {
@@ -155,6 +163,9 @@ struct ScreenModel: Sendable {
         case .up:
             suggestionIndex = suggestionIndex.flatMap { $0 > 0 ? $0 - 1 : nil }
             return nil
+        case .enter where typesCommand:
+            input = nil
+            return typed.isEmpty ? nil : .command(typed)
         case .enter:
             let chosen = suggestionIndex.flatMap {
                 suggestions.indices.contains($0) ? suggestions[$0] : nil

@@ -24,14 +24,26 @@ extension ShoppingSession {
             rest = read.rest
             for key in read.keys {
                 guard let intent = model?.press(key) else { continue }
-                if intent == .quit { return }
+                if intent == .quit || !isOpen { return }
                 do {
                     try await fulfil(intent)
                 } catch {
                     model?.message = "\(error)"
                 }
             }
+            guard isOpen, !isSignedOut else { return }
             await draw()
+        }
+    }
+
+    /// Shows an answer: one line below the list, more on a page of their own.
+    private func show(_ text: String) {
+        let lines = text.split(whereSeparator: \.isNewline).map { ListText.oneLine(String($0)) }
+        if lines.count > 1 {
+            model?.page = .activity
+            model?.pageLines = lines
+        } else {
+            model?.message = lines.first ?? ""
         }
     }
 
@@ -58,6 +70,10 @@ extension ShoppingSession {
             model?.page = page
             model?.pageLines = text.split(separator: "\n", omittingEmptySubsequences: false)
                 .map { ListText.oneLine(String($0)) }
+        case .command(let line):
+            let command = try Command(line)
+            if command == .quit { isOpen = false }
+            show(try await answer(to: command))
         case .quit: break
         }
     }
