@@ -223,13 +223,25 @@ import Testing
         try input.fileHandleForReading.close()
         try output.fileHandleForWriting.close()
         try input.fileHandleForWriting.write(
-            contentsOf: Data("lists\nopen Weekly shopping\nshow\nonline\nsync\nstatus\n".utf8))
+            contentsOf: Data(
+                """
+                lists
+                open Weekly shopping
+                show
+                history milk
+                history eggs
+                online
+                sync
+                status
+
+                """.utf8))
         try input.fileHandleForWriting.close()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         let printed = String(decoding: data, as: UTF8.self)
         #expect(process.end() == 0)
         #expect(printed.contains("Camping (1 to buy)"), "\(printed)")
-        for name in ["Milk", "Rye bread", "Eggs", "Coffee"] {
+        // What was bought long ago shows in the activity alone.
+        for name in ["Milk ticked", "[ ] Rye bread", "Eggs ticked", "[ ] Coffee"] {
             #expect(printed.contains(name), "\(printed)")
         }
         #expect(!printed.contains("Salt"), "\(printed)")
