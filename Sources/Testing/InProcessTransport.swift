@@ -115,6 +115,10 @@ public final class InProcessTransport: AccountTransport {
         _ served: S.Type, _ request: S.Request, _ target: RequestTarget, apiToken: String
     ) async throws -> ServedAnswer<S.Answer> {
         let token = webAuthToken.withLock { $0 }
+        defer {
+            AnswerTime.listener?(
+                AnswerTime(milliseconds: service.settings.world.nowMilliseconds()))
+        }
         do {
             let answer = try await service.respond(
                 to: S.self, request,

@@ -111,3 +111,11 @@ extension RecordSnapshot.SystemFields {
         return created != otherCreated || creatorRecordName != other.creatorRecordName
     }
 }
+
+extension RecordSnapshot {
+    /// The same of two states of a record, as far as both say when they were made.
+    package func isOfAnotherRecord(than other: RecordSnapshot) -> Bool {
+        guard let system, let otherSystem = other.system else { return false }
+        return system.isOfAnotherRecord(than: otherSystem)
+    }
+}

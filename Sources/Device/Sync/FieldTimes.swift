@@ -24,6 +24,7 @@ public struct FieldTimes: Hashable, Sendable {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let markLength = 5
     private static let parentName = "\u{1}parent"
+    private static let madeAnew = Field(name: "\u{1}madeAnew", value: .int64(1))
 
     public init() {}
 
@@ -63,6 +64,14 @@ public struct FieldTimes: Hashable, Sendable {
         (Array(values.values) + Array(removals.values)).max()
     }
 
+    /// When the record was made anew under the name of one that was deleted; nil of the first of its name.
+    ///
+    /// Of two records of one name the one that was made last has no field of the other.
+    package var madeAnewMilliseconds: Int64? {
+        get { values[Self.mark(of: Self.madeAnew)] }
+        set { values[Self.mark(of: Self.madeAnew)] = newValue }
+    }
+
     /// When a field got the value that it has, or was removed.
     package func milliseconds(of field: Field?, _ name: String) -> Int64? {
         if let field, field.value != nil { return values[Self.mark(of: field)] }
@@ -91,6 +100,16 @@ public struct FieldTimes: Hashable, Sendable {
         for (mark, time) in other.removals where !there.contains(mark) {
             removals[mark] = max(removals[mark] ?? .min, time)
         }
+    }
+
+    func shifted(by milliseconds: Int64, butFor kept: [Field]) -> FieldTimes {
+        let kept = Set(kept.map { Self.mark(of: $0) })
+        var shifted = self
+        for (mark, time) in values where !kept.contains(mark) {
+            shifted.values[mark] = time + milliseconds
+        }
+        shifted.removals = removals.mapValues { $0 + milliseconds }
+        return shifted
     }
 
     static func parentField(_ name: String?) -> Field? {
@@ -140,7 +159,7 @@ public struct FieldTimes: Hashable, Sendable {
 }
 
 extension RecordSnapshot {
-    /// Notes in a field when each of the others was edited.
+    /// Notes in a field when each of the others was edited, and keeps when the record was made anew.
     ///
     /// Every edit is later than the one it was made over, also when clocks disagree. What has no time yet
     /// gets the service's modification date, as it will be another after the next save.
@@ -183,6 +202,35 @@ extension RecordSnapshot {
             old.flatMap { FieldTimes.parentField($0.parentRecordName) },
             FieldTimes.parentField("")?.name ?? "")
         times.takeRemovals(of: known, butFor: fields)
+        times.madeAnewMilliseconds = known.madeAnewMilliseconds
         self[key] = times.value
+    }
+
+    /// Notes that the record is another than the deleted one of its name: later than all that is known of that.
+    package mutating func stampMakingAnew(
+        in key: String, after deleted: RecordSnapshot?, at now: Int64
+    ) {
+        var times = FieldTimes(self[key])
+        let last = FieldTimes(deleted?[key]).madeAnewMilliseconds
+        times.madeAnewMilliseconds = max(now, last.map { $0 == .max ? .max : $0 + 1 } ?? .min)
+        self[key] = times.value
+    }
+
+    /// Moves all times, of a device that learns how its clock goes; not what is counted, nor places in lists.
+    package mutating func shiftFieldTimes(
+        in key: String, by milliseconds: Int64, rules: [String: FieldRule] = [:]
+    ) {
+        let times = FieldTimes(self[key])
+        var kept: [Field] = []
+        for field in fields {
+            switch rules[field.name] {
+            case .editCount: kept.append(field)
+            case .sequence:
+                let elements = ListElement.all(of: field.value, in: field.name, .sequence, times)
+                kept += (elements ?? []).map { $0.place(in: field.name) }
+            default: break
+            }
+        }
+        self[key] = times.shifted(by: milliseconds, butFor: kept).value
     }
 }

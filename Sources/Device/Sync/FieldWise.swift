@@ -35,8 +35,10 @@ public struct FieldWise: ConflictResolver {
 
     public func resolve(_ conflict: SyncConflict) -> ConflictResolution {
         let sides = Sides(conflict, fieldTimesKey)
+        if let resolution = sides.resolutionOfTwoRecords { return resolution }
         var merged = conflict.server
         var times = FieldTimes()
+        times.madeAnewMilliseconds = sides.clientTimes.madeAnewMilliseconds
         for name in sides.names {
             let rule = fieldRules[name] ?? .editDate
             if sides.mergeLists(name, rule, &merged, &times) { continue }
@@ -114,6 +116,19 @@ private struct Sides {
     var haveTimes: Bool {
         guard let key else { return false }
         return conflict.client[key] != nil || conflict.server[key] != nil
+    }
+
+    /// One side deleted the record and made another of its name, of which the other side does not know: no
+    /// field of the deleted one gets into the new one, however late it was edited.
+    var resolutionOfTwoRecords: ConflictResolution? {
+        let (client, server) = (
+            clientTimes.madeAnewMilliseconds, serverTimes.madeAnewMilliseconds
+        )
+        guard client != server else { return nil }
+        guard client ?? .min > server ?? .min else { return .keepServer }
+        var record = conflict.client
+        record.system = conflict.server.system
+        return .merge(record)
     }
 
     func client(_ name: String, _ rule: FieldRule) -> TimedField {

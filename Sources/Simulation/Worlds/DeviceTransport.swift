@@ -96,13 +96,16 @@ final class DeviceTransport: AccountTransport {
             try await world.sleep(dice.milliseconds(below: 30) / 1_000)
         }
         try checkAlive()
-        let answer: E.Answer
-        if case .itemRefused(let code) = fault, let modify = request as? RecordsModify.Request,
-            modify.operations.count > 0
-        {
-            answer = try await sendWithoutOne(endpoint, modify, code, to: target, timeout)
-        } else {
-            answer = try await forward(endpoint, request, to: target, timeout)
+        // Whoever does not hear the answer does not hear its time.
+        let heard = Mutex<AnswerTime?>(nil)
+        let answered: Result<E.Answer, any Error>
+        do {
+            answered = .success(
+                try await AnswerTime.$listener.withValue({ time in heard.withLock { $0 = time } }) {
+                    try await self.serve(endpoint, request, fault, to: target, timeout)
+                })
+        } catch {
+            answered = .failure(error)
         }
         if fault == .doubled {
             // What the second one is answered, nobody hears.
@@ -114,7 +117,20 @@ final class DeviceTransport: AccountTransport {
         if fault == .answerLost {
             throw TransportError(.answerLost, "The simulation lost the answer.")
         }
-        return answer
+        if let time = heard.withLock({ $0 }) { AnswerTime.listener?(time) }
+        return try answered.get()
+    }
+
+    private func serve<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, _ fault: RequestFault?,
+        to target: RequestTarget, _ timeout: Double
+    ) async throws -> E.Answer {
+        if case .itemRefused(let code) = fault, let modify = request as? RecordsModify.Request,
+            modify.operations.count > 0
+        {
+            return try await sendWithoutOne(endpoint, modify, code, to: target, timeout)
+        }
+        return try await forward(endpoint, request, to: target, timeout)
     }
 
     private func forward<E: Endpoint>(

@@ -84,7 +84,7 @@ struct FolderService: RemoteDatabase {
 
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
         changes.map { item in
-            item.client == nil ? .deleted : .saved(.init(changeTag: UUID().uuidString))
+            item.client == nil ? .deleted(tag: nil) : .saved(.init(changeTag: UUID().uuidString))
         }
     }
 

@@ -81,6 +81,55 @@ import Testing
         }
     }
 
+    /// Somebody deleted the record and made another of its name; an edit of the deleted one is in neither, however late
+    /// it was made and whoever syncs first.
+    @Test(arguments: [[0, 1], [1, 0]])
+    func recordMadeAnewHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
+        let (cloud, devices) = try await world([0, 0])
+        try devices[0].delete("a")
+        try edit(devices[0], ["title": .string("anew")])
+        cloud.pass()
+        try edit(devices[1], ["title": .string("late"), "colour": .string("late")])
+        for number in order + order { try await devices[number].sync() }
+        for device in devices {
+            let record = try #require(try device.cache.snapshot(id))
+            #expect(record["title"] == .string("anew"))
+            #expect(record["text"] == nil)
+            #expect(record["colour"] == nil)
+            #expect(try isQuiet(device))
+        }
+        // Edits of the new one are merged as ever.
+        try edit(devices[0], ["text": .string("1")])
+        try edit(devices[1], ["colour": .string("1")])
+        for number in order + order { try await devices[number].sync() }
+        #expect(cloud.record("a")?["text"] == .string("1"))
+        #expect(cloud.record("a")?["colour"] == .string("1"))
+    }
+
+    /// The same where the service heard of the deletion before there was another record.
+    @Test func editOfRecordThatWasMadeAnewElsewhereIsGivenUp() async throws {
+        let (cloud, devices) = try await world([0, 0])
+        try devices[0].delete("a")
+        try await devices[0].sync()
+        cloud.pass()
+        try edit(devices[0], ["title": .string("anew")])
+        try await devices[0].sync()
+        cloud.pass()
+        try edit(devices[1], ["title": .string("late")])
+        try await devices[1].sync()
+        #expect(try devices[1].cache.snapshot(id)?["title"] == .string("anew"))
+        #expect(cloud.record("a")?["title"] == .string("anew"))
+        let reports = try await devices[1].cache.reports()
+        #expect(
+            reports.contains {
+                if case .editOfDeletedRecord(let client) = $0.event {
+                    client["title"] == "late"
+                } else {
+                    false
+                }
+            })
+    }
+
     @Test func appWithoutTimesCountsByModificationDate() async throws {
         let (cloud, devices) = try await world([0, 0])
         let plain = try Device(cloud, resolver: LatestEditWins(editDateKey: nil))

@@ -1,5 +1,7 @@
 import StratusCache
 import StratusClient
+import StratusTesting
+import StratusWire
 import Testing
 
 /// A copy of the service's data was put back that is older than a zone, or than its deletion.
@@ -151,6 +153,37 @@ import Testing
                 try await cache.sync()
                 #expect(try cache.texts() == [:], "\(device)")
             }
+        }
+    }
+
+    /// Nobody but the phone knows of the deletion, and its token of the database is older.
+    @Test func acknowledgedZoneDeletionThatWasNotFetchedIsRepeated() async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("a", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("phone", "tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { cloud in
+            cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
+        } _: { phone in
+            try await phone.deleteZone(CKRecordZone.ID.list)
+            // The zone goes before anything is fetched.
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+        }
+        try folder.restore()
+        for device in ["phone", "tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == [:], "\(device)")
+            }
+        }
+        try await folder.run("phone") { phone in
+            let zones = try await phone.reports().compactMap { report -> CKRecordZone.ID? in
+                guard case .changesLost(let zone, [], []) = report.event else { return nil }
+                return zone
+            }
+            #expect(zones == [.list])
         }
     }
 }

@@ -180,7 +180,7 @@ extension MemoryCloud.State {
                 return .failed(SyncFailure(.serverRecordChanged), server: found)
             }
             if found != nil { store(nil, id.name, id.zoneID) }
-            return .deleted
+            return .deleted(tag: nil)
         }
         switch (item.base?.system, found) {
         case (nil, let found?):

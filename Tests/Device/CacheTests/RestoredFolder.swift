@@ -24,9 +24,15 @@ final class RestoredFolder: Sendable {
     }
 
     /// Starts a service and a device, and stops them again.
-    func run(_ device: String, _ body: (CloudCache) async throws -> Void) async throws {
+    ///
+    /// - Parameter script: what goes wrong meanwhile.
+    func run(
+        _ device: String, script: (CloudFaults) -> Void = { _ in },
+        _ body: (CloudCache) async throws -> Void
+    ) async throws {
         let storage = try SQLiteStorageEngine(folder: data.path)
         let cloud = TestCloud(storage: storage)
+        script(cloud.faults)
         let cache = try CloudCache(
             path: folder.appendingPathComponent("\(device).sqlite").path,
             container: try await cloud.container(

@@ -67,6 +67,30 @@ import Testing
         }
     }
 
+    @Test func acknowledgedDeletionThatWasNotFetchedIsRepeated() async throws {
+        try await folder.run("phone") { phone in
+            for name in ["a", "b"] { try phone.save(name, "1") }
+            try await phone.sync()
+            await phone.fetchSoon(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try folder.restore()
+        try await folder.run("phone") { phone in
+            try await phone.sync()
+            #expect(try phone.texts() == ["b": "1"])
+            #expect(try await phone.lostChanges() == ["a deleted"])
+        }
+        try await folder.run("tablet") { tablet in
+            try await tablet.sync()
+            #expect(try tablet.texts() == ["b": "1"])
+        }
+    }
+
     /// The device has no token of the zone, but the tags of what it sent tell that nothing was lost.
     @Test func intactSaveDeletedElsewhereBeforeFirstFetchStaysDeleted() async throws {
         try await folder.sync("phone")

@@ -33,10 +33,10 @@ struct CloudKitDatabase: RemoteDatabase {
 
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
         try await translating {
-            let results = try await database.modifyRecordZones(
+            let (results, token) = try await database.modifyZones(
                 saving: create.map { CKRecordZone(zoneID: CKRecordZone.ID($0)) },
                 deleting: delete.map { CKRecordZone.ID($0) })
-            var outcomes = ZoneOutcomes()
+            var outcomes = ZoneOutcomes(databaseToken: token?.text)
             for (id, result) in results.saveResults {
                 outcomes.created[ZoneID(id)] = .some(Self.failure(of: result))
             }
@@ -82,7 +82,7 @@ struct CloudKitDatabase: RemoteDatabase {
             }
         }
         let (saving, deleting, deletionTags) = (records, deletions, tags)
-        let results = try await translating {
+        let (results, tombstoneTags) = try await translating {
             try await database.withoutAssetDownloads.modifyRecords(
                 saving: saving, deleting: deleting, deletionTags: deletionTags,
                 savePolicy: .ifServerRecordUnchanged, atomically: isAtomic)
@@ -91,7 +91,7 @@ struct CloudKitDatabase: RemoteDatabase {
             if let failure = unwritable[item.change.id] { return .failed(failure, server: nil) }
             let id = CKRecord.ID(item.change.id)
             if item.client == nil {
-                return try Self.answer(to: results.deleteResults[id])
+                return try Self.answer(to: results.deleteResults[id], tombstoneTags[id])
             }
             return try Self.answer(to: results.saveResults[id])
         }
@@ -138,10 +138,17 @@ struct CloudKitDatabase: RemoteDatabase {
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage {
+        try await databaseChanges(since: token, deletionsAfter: version, knowing: nil)
+    }
+
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?, knowing known: String?
+    ) async throws -> DatabasePage {
         try await translating {
             let page = try await database.databaseChangesPage(
                 since: token.map { CKServerChangeToken(text: $0) },
-                deletionsAfterVersion: isAppleService ? nil : version)
+                deletionsAfterVersion: isAppleService ? nil : version,
+                knownToken: isAppleService ? nil : known.map { CKServerChangeToken(text: $0) })
             return DatabasePage(
                 changed: page.changed.map { ZoneID($0) },
                 deleted: page.deleted.map {
@@ -242,10 +249,12 @@ extension CloudKitDatabase {
     private static let unanswered = SyncFailure(
         .internalError, message: "The service did not answer for this item.")
 
-    private static func answer(to result: Result<Void, any Error>?) throws -> OutgoingAnswer {
+    private static func answer(
+        to result: Result<Void, any Error>?, _ tombstoneTag: String?
+    ) throws -> OutgoingAnswer {
         switch result {
         case nil: return .failed(unanswered, server: nil)
-        case .success: return .deleted
+        case .success: return .deleted(tag: tombstoneTag)
         case .failure(let error): return try failed(error)
         }
     }

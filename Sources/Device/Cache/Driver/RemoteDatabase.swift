@@ -44,6 +44,12 @@ package protocol RemoteDatabase: Sendable {
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage
 
+    /// The same; the token counts as expired if the service has lost the state of another one, which it gave for
+    /// the deletion of zones.
+    func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?, knowing known: String?
+    ) async throws -> DatabasePage
+
     /// What changed in a zone since a token; one page.
     ///
     /// - Parameter tags: of what this device saved since the token; one that the service has lost is as good as an
@@ -80,6 +86,14 @@ extension RemoteDatabase {
     package var isAppleService: Bool { false }
     package var hasAccount: Bool { true }
     package var cloudDatabase: CKDatabase? { nil }
+
+    // A service may give no such tokens.
+
+    package func databaseChanges(
+        since token: String?, deletionsAfter version: Int64?, knowing known: String?
+    ) async throws -> DatabasePage {
+        try await databaseChanges(since: token, deletionsAfter: version)
+    }
 
     // A database may know records alone.
 
@@ -119,10 +133,16 @@ package enum HintEvent: Hashable, Sendable {
 package struct ZoneOutcomes: Sendable {
     package var created: [ZoneID: SyncFailure?]
     package var deleted: [ZoneID: SyncFailure?]
+    /// Where the database's changes stand after the deletions, as far as the service tells.
+    package var databaseToken: String?
 
-    package init(created: [ZoneID: SyncFailure?] = [:], deleted: [ZoneID: SyncFailure?] = [:]) {
+    package init(
+        created: [ZoneID: SyncFailure?] = [:], deleted: [ZoneID: SyncFailure?] = [:],
+        databaseToken: String? = nil
+    ) {
         self.created = created
         self.deleted = deleted
+        self.databaseToken = databaseToken
     }
 }
 
@@ -153,7 +173,8 @@ package struct OutgoingChange: Sendable {
 /// What the service said to one change.
 package enum OutgoingAnswer: Sendable {
     case saved(RecordSnapshot.SystemFields)
-    case deleted
+    /// With the deletion's change tag, as far as the service tells it.
+    case deleted(tag: String?)
     /// With the service's record, when the failure is a conflict.
     case failed(SyncFailure, server: RecordSnapshot?)
 }

@@ -1,9 +1,17 @@
+import StratusClient
 import StratusRecords
 import StratusSync
 
 /// One operation: ask the service, write down the answer, tell the session.
 extension SyncDriver {
     func perform(_ operation: SyncOperation) async {
+        let clock = store.clock
+        await AnswerTime.$listener.withValue({ clock.hear($0) }) {
+            await performHeard(operation)
+        }
+    }
+
+    private func performHeard(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
         do {
             guard try store.claim(for: try await remote.userRecordName()) else {
@@ -13,6 +21,7 @@ extension SyncDriver {
                 return
             }
             noteAccount(.available)
+            try store.keepServiceTime()
             switch operation {
             case .modifyZones(let create, let delete): try await modifyZones(create, delete)
             case .saveSubscription:
@@ -32,6 +41,7 @@ extension SyncDriver {
                 }
                 try await send(batch)
             }
+            try store.keepServiceTime()
             isStorageFull = false
         } catch let failure as SyncFailure {
             await failed(failure, batch)
@@ -70,7 +80,8 @@ extension SyncDriver {
         let done = session.zonesModified(
             created: outcomes.created, deleted: outcomes.deleted, at: now)
         let outcome = try store.zonesModified(
-            created: done.created, deleted: done.deleted, refused: done.refused)
+            created: done.created, deleted: done.deleted, refused: done.refused,
+            deletionToken: outcomes.databaseToken)
         session.zonesChanged(Array(outcome.staleZones))
         try noteSendable()
         observers.tell(outcome)
@@ -100,7 +111,8 @@ extension SyncDriver {
         var token = start
         while true {
             let page = try await remote.databaseChanges(
-                since: token, deletionsAfter: token == nil ? intact : nil)
+                since: token, deletionsAfter: token == nil ? intact : nil,
+                knowing: token != nil && token == start ? try store.deletionToken() : nil)
             all.append(page)
             token = page.token
             if !page.moreComing { break }
@@ -209,6 +221,7 @@ extension SyncDriver {
         let effect = session.failed(
             failure, batchItemCount: batch.count, batchOwners: Set(savers), at: now)
         do {
+            try store.keepServiceTime()
             try store.noteFailure(of: batch, failure)
             if failure.leavesArrivalUnknown {
                 // Whose deletion may have arrived, somebody may have made anew since: look before it is

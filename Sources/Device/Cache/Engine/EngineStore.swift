@@ -175,7 +175,7 @@ public final class EngineStore: CKSyncEngineDelegate {
             guard let system = try RecordSnapshot(record).system else { continue }
             add(RecordID(record.recordID), .saved(system), .confirmed)
         }
-        for id in sent.deletedRecordIDs { add(RecordID(id), .deleted, .confirmed) }
+        for id in sent.deletedRecordIDs { add(RecordID(id), .deleted(tag: nil), .confirmed) }
         for failed in sent.failedRecordSaves {
             let failure = SyncFailure(failed.error)
             let server = try failed.error.serverRecord.map { try RecordSnapshot($0) }

@@ -132,8 +132,13 @@ extension CacheStore {
     ) throws {
         var tags: [ZoneID: [String]] = [:]
         for (item, answer) in zip(batch, answers) {
-            guard case .saved(let system) = answer else { continue }
-            tags[item.change.id.zoneID, default: []].append(system.changeTag)
+            let tag: String?
+            switch answer {
+            case .saved(let system): tag = system.changeTag
+            case .deleted(let tombstoneTag): tag = tombstoneTag
+            case .failed: tag = nil
+            }
+            if let tag { tags[item.change.id.zoneID, default: []].append(tag) }
         }
         for (id, tags) in tags.sorted(by: { $0.key.name < $1.key.name }) {
             if let zone = try zone(id, database) { try addSentTags(tags, of: zone, database) }

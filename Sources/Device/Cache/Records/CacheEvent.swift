@@ -19,7 +19,8 @@ public enum CacheEvent: Sendable {
     case recordsMissing([CKRecord])
     /// The service lost changes of this zone that this device had received, as after a restore from a copy.
     /// Records that are missing there, or older than here, are sent again; a conflict with what was saved
-    /// since is decided like any other. Records that were deleted and came back are deleted again.
+    /// since is decided like any other. Records that were deleted and came back are deleted again; where no
+    /// record is named, the zone itself was deleted, came back, and is deleted again.
     case changesLost(CKRecordZone.ID, sentAgain: [CKRecord.ID], deletedAgain: [CKRecord.ID])
     /// Two devices changed a record, and local edits of these fields gave way: the record as it was
     /// here, the service's, and the keys in order. Fields that are not named were kept.

@@ -23,8 +23,8 @@ extension CacheStore {
                     .union(row.base?.encryptedKeys ?? [])))
         if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
-            if let base = row.base?.system, let met = server.system,
-                base.isOfAnotherRecord(than: met), try !isSentAgain(server, row, zone, database)
+            if row.base?.isOfAnotherRecord(than: server) == true,
+                try !isSentAgain(server, row, zone, database)
             {
                 // What was deleted here is gone; somebody made another record of its name since.
                 try removePending(row, database)
@@ -48,6 +48,14 @@ extension CacheStore {
             try putSystem(server.system, of: name, zone, database)
             return
         }
+        if row.base?.isOfAnotherRecord(than: server) == true {
+            if !row.isMadeAnew,
+                try isGivenUp(client, for: server, row, zone, &outcome, database)
+            {
+                return
+            }
+            row.base = nil
+        }
         let (ancestor, hasForeignFields) = ancestor(of: client, server, row)
         if let ancestor, !hasForeignFields, row.base?.hasSameContent(as: ancestor) != true {
             // An earlier edit of ours arrived without our hearing of it: the later one goes on from it.
@@ -69,6 +77,23 @@ extension CacheStore {
         case .merge(let merged):
             try resolve(conflict, as: merged, &row, zone, &outcome, database)
         }
+    }
+
+    /// What was edited here was deleted, and somebody made another record of its name since.
+    ///
+    /// - Returns: whether the edit is given up with the record that it was made of.
+    private func isGivenUp(
+        _ client: RecordSnapshot, for server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws -> Bool {
+        let resolution = resolver.resolveDeletion(
+            of: client, clientEditedMilliseconds: row.editedMilliseconds)
+        guard resolution == .acceptDeletion else { return false }
+        try removePending(row, database)
+        try put(server, zone, database)
+        outcome.changedIDs.insert(server.id)
+        outcome.events.append(.editOfDeletedRecord(client: try client.record()))
+        return true
     }
 
     /// The record as both sides last agreed on it, as far as this device can know: values of the service
@@ -158,11 +183,22 @@ extension CacheStore {
     private func rebase(
         _ row: inout PendingRow, on server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
+        // The service has still the one that was deleted here.
+        row.isMadeAnew =
+            try row.isMadeAnew
+            && isMadeAnew(record(server.id.name, zone, database), after: server)
         row.base = server
         row.earlier = []
-        row.isMadeAnew = false
         row.delivery = .notSent
         try update(row, database)
         try putSystem(server.system, of: server.id.name, zone, database)
+    }
+
+    /// Whether a record was made under the name of another after that was deleted, as far as its times tell.
+    private func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
+        guard let record, let key = fieldTimesKey(ofType: record.type),
+            let made = FieldTimes(record[key]).madeAnewMilliseconds
+        else { return false }
+        return made > FieldTimes(other[key]).madeAnewMilliseconds ?? .min
     }
 }

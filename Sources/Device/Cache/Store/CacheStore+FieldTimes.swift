@@ -3,17 +3,17 @@ import StratusClient
 import StratusRecords
 import StratusRuntime
 import StratusSync
-import Synchronization
 
 /// The times of edits: on whose clock, and in which records.
 extension CacheStore {
-    static func clockOffset(of scope: CKDatabase.Scope, in pool: any DatabaseReader) throws -> Int64
-    {
+    static func clockOffset(
+        of scope: CKDatabase.Scope, in pool: any DatabaseReader
+    ) throws -> Int64? {
         try pool.read { database in
             let text = try String.fetchOne(
                 database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
                 arguments: [scope.rawValue, CacheFlag.clockOffset.rawValue])
-            return text.flatMap { Int64($0) } ?? 0
+            return text.flatMap { Int64($0) }
         }
     }
 
@@ -26,6 +26,68 @@ extension CacheStore {
     ) throws {
         guard let offset = clock.noteTimes(saved: saved, fetched: fetched) else { return }
         try setFlag(CacheFlag.clockOffset, "\(offset)", database)
+    }
+
+    /// Keeps what answers told of this device's clock. The first of them corrects the times of what was
+    /// edited before anything was known of the clock.
+    ///
+    /// To be called before anything is sent.
+    func keepServiceTime() throws {
+        guard clock.isToBeKept else { return }
+        let before = clock.offsetMilliseconds
+        do {
+            try file.write { database in
+                let offset = clock.takeHeard()
+                let isFirst = try flag(.clockOffset, database) == nil
+                if isFirst, offset != 0, try flag(.lastFetch, database) == nil,
+                    try flag(.lastSend, database) == nil
+                {
+                    try correctEdits(by: offset, database)
+                }
+                if isFirst || offset != before {
+                    try setFlag(.clockOffset, "\(offset)", database)
+                }
+            }
+        } catch {
+            clock.undo(to: before)
+            throw error
+        }
+    }
+
+    /// Nothing of the service's is here yet, so all times are of this device's own clock.
+    private func correctEdits(by offset: Int64, _ database: Database) throws {
+        var zones: [Int64: ZoneRow] = [:]
+        for row in try Row.fetchAll(
+            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)")
+        {
+            let zone = ZoneRow(row)
+            zones[zone.key] = zone
+        }
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT \(PendingRow.columns), zone FROM pending
+                WHERE zone IN \(zonesHere) AND isUncertain = 0 AND baseType IS NULL
+                ORDER BY sequence
+                """)
+        for row in rows {
+            guard let zone = zones[row[PendingRow.columnCount]] else { continue }
+            var pending = try PendingRow(row, zone: zone.id)
+            pending.editedMilliseconds += offset
+            try update(pending, database)
+            guard var record = try record(pending.change.id.name, zone, database) else { continue }
+            if let key = fieldTimesKey(ofType: record.type) {
+                record.shiftFieldTimes(in: key, by: offset, rules: resolver.fieldRules)
+            }
+            for key in [editDateKey, resolver.editStamps.dateKey].compactMap(\.self) {
+                guard case .timestamp(let edited, _) = record[key] else { continue }
+                record[key] = .timestamp(milliseconds: edited + offset)
+            }
+            try put(record, zone, database)
+        }
+        try database.execute(
+            sql: "UPDATE tombstone SET deleted = deleted + ? WHERE \(isHere)",
+            arguments: [offset])
     }
 
     /// The field in which records of a type carry the times of their edits; nil where there is none.
@@ -60,46 +122,5 @@ extension CacheStore {
         row.change.attempts = 0
         try update(row, database)
         return true
-    }
-}
-
-/// The service's clock, as a device can know it: its own, corrected by what answers say.
-///
-/// A save's modification date lies between the request and its answer. A record that is fetched was
-/// modified before the answer. The correction is the smallest that agrees with the newest of these.
-final class ServiceClock: Sendable {
-    private let world: World
-    private let state: Mutex<(offset: Int64, sent: Int64?)>
-
-    init(_ world: World, offsetMilliseconds: Int64) {
-        self.world = world
-        state = Mutex((offsetMilliseconds, nil))
-    }
-
-    var nowMilliseconds: Int64 {
-        let now = world.nowMilliseconds()
-        return state.withLock { now &+ $0.offset }
-    }
-
-    /// A batch leaves.
-    func noteSending() {
-        let now = world.nowMilliseconds()
-        state.withLock { $0.sent = now }
-    }
-
-    /// - Returns: the new correction in milliseconds; nil when it is as it was.
-    func noteTimes(saved: [Int64], fetched: [Int64]) -> Int64? {
-        let now = world.nowMilliseconds()
-        return state.withLock { state in
-            var offset = state.offset
-            if let newest = saved.max() {
-                if let sent = state.sent { offset = min(offset, newest &- sent) }
-                offset = max(offset, newest &- now)
-            }
-            if let newest = fetched.max() { offset = max(offset, newest &- now) }
-            guard offset != state.offset else { return nil }
-            state.offset = offset
-            return offset
-        }
     }
 }

@@ -135,6 +135,11 @@ extension CacheStore {
         }
         stampVersion(&new, over: old.map { _ in new })
         let edited = stamp(&new, over: old, now, after: pending?.editedMilliseconds)
+        let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
+        let isMadeAnew = try isMadeAnew(edit, over: old, pending, base, database)
+        if isMadeAnew, let key = fieldTimesKey(ofType: new.type) {
+            new.stampMakingAnew(in: key, after: pending?.base, at: now)
+        }
         try put(new, zone, database)
         if var row = pending {
             if row.change.kind == .save, let old, row.delivery != .notSent {
@@ -142,7 +147,7 @@ extension CacheStore {
                 row.earlier.append(contentsOf: old.marks(ofFieldsThatDifferFrom: new))
             }
             if row.change.kind == .delete {
-                row.isMadeAnew = row.base != nil || row.delivery != .notSent
+                row.isMadeAnew = isMadeAnew
                 if row.isMadeAnew, row.base == nil { try needFetch(of: zone, database) }
                 row.delivery = .notSent
             }
@@ -152,13 +157,24 @@ extension CacheStore {
             try update(row, database)
             pending = row
         } else {
-            let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
-            let isMadeAnew = try old == nil && base == nil && hasTombstone(of: edit.id, database)
             try queue(
                 .save, edit.id.name, zone, base: base, editedMilliseconds: edited,
                 isMadeAnew: isMadeAnew, database)
         }
         return true
+    }
+
+    /// Whether an edit makes a record under the name of one that was deleted, and that the service has or had.
+    private func isMadeAnew(
+        _ edit: LocalEdit, over old: RecordSnapshot?, _ pending: PendingRow?,
+        _ base: RecordSnapshot?, _ database: Database
+    ) throws -> Bool {
+        guard old == nil else { return false }
+        if let pending {
+            return pending.change.kind == .delete
+                && (pending.base != nil || pending.delivery != .notSent)
+        }
+        return try base == nil && hasTombstone(of: edit.id, database)
     }
 
     /// Notes the time of an edit, in the edit-date field too; always later than the edit before it, so

@@ -133,13 +133,13 @@ extension CacheStore {
         return true
     }
 
-    /// Whether a save is refused because the record is gone, or older than this device had it, and the
-    /// zone's changes were not asked: they tell whether it was deleted or lost.
+    /// Whether a save is refused because the record is gone, another, or older than this device had it, and
+    /// the zone's changes were not asked: they tell whether it was deleted or lost.
     func mayBeLost(_ row: PendingRow, _ server: RecordSnapshot?) -> Bool {
         guard row.change.kind == .save, row.change.conflictRounds == 0, !row.isMadeAnew,
-            let version = row.base?.system?.version
+            let base = row.base, let version = base.system?.version
         else { return false }
-        guard let server else { return true }
+        guard let server, !base.isOfAnotherRecord(than: server) else { return true }
         return server.system?.version.map { $0 < version } ?? false
     }
 

@@ -10,7 +10,7 @@ extension CacheStore {
 
     private func sentTagsName(of zone: ZoneRow) -> String { "sentTags/\(zone.key)" }
 
-    /// The newest change tag of each epoch that this device got for saves since the zone's token.
+    /// The newest change tag of each epoch that this device got for saves and deletions since the zone's token.
     ///
     /// - Returns: none while a full fetch finds out what was lost.
     func sentTags(of id: ZoneID) throws -> [String] {
@@ -27,7 +27,7 @@ extension CacheStore {
             ?? []
     }
 
-    /// Notes the tags of saves that were acknowledged.
+    /// Notes the tags of saves and deletions that were acknowledged.
     func addSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
         var newest = try sentTags(of: zone, database)
         for tag in tags {
@@ -62,6 +62,20 @@ extension CacheStore {
         for row in rows.map({ ZoneRow($0) }) where !named.contains(row.id) {
             try needFetch(of: row, database)
         }
+    }
+
+    // MARK: Deletions of zones
+
+    private static let deletionTokenName = "deletionToken"
+
+    /// The token of the database that the service gave for the deletion of zones since the last fetch.
+    func deletionToken() throws -> String? {
+        try read { try text(named: Self.deletionTokenName, $0) }
+    }
+
+    /// Notes the token of an acknowledged deletion; nil when the database's own token covers it, or was dropped.
+    func setDeletionToken(_ token: String?, _ database: Database) throws {
+        try setText(token, named: Self.deletionTokenName, database)
     }
 
     // MARK: Flags with a name of their own

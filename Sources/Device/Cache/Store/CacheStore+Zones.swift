@@ -50,6 +50,7 @@ extension CacheStore {
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
             try setFlag(CacheFlag.databaseToken, nil, database)
+            try setDeletionToken(nil, database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
             try setFlag(
                 CacheFlag.isDatabaseTokenExpired, intact.map { "version \($0)" } ?? "1", database)
@@ -129,9 +130,11 @@ extension CacheStore {
     /// Writes down what became of zones; what waits for a refused one is set aside with it.
     @discardableResult
     func zonesModified(
-        created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:]
+        created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:],
+        deletionToken: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
+            if let deletionToken { try setDeletionToken(deletionToken, database) }
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }
                 try zoneIsThere(row, database)
@@ -209,7 +212,11 @@ extension CacheStore {
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 if try isErasing && isErased(id, database) { continue }
                 let generation = pages.generations[id]
-                if isTrackLost, try isDeletedAgain(id, generation, database) { continue }
+                if isTrackLost, try isDeletedAgain(id, generation, database) {
+                    outcome.events.append(
+                        .changesLost(CKRecordZone.ID(id), sentAgain: [], deletedAgain: []))
+                    continue
+                }
                 let row = try zone(id, orMake: .existing, database)
                 // Somebody else could make it.
                 if row.state == .refused { try zoneIsThere(row, database) }
@@ -237,6 +244,7 @@ extension CacheStore {
             }
             if isErasing { try setFlag(CacheFlag.isErasing, nil, database) }
             try setFlag(CacheFlag.databaseToken, pages.token, database)
+            try setDeletionToken(nil, database)
             try setFlag(CacheFlag.lastFetch, "\(world.nowMilliseconds())", database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }

@@ -30,6 +30,9 @@ extension HTTPTransport {
             ) {
                 let response = try await self.client.execute(
                     request, timeout: TimeAmount(duration))
+                if let listener = AnswerTime.listener, let time = AnswerTime(response.headers) {
+                    listener(time)
+                }
                 let body = try await response.body.collect(upTo: Self.maximumAnswerBytes)
                 return HTTPResponse(
                     status: Int(response.status.code), headers: response.headers, body: body)

@@ -50,11 +50,26 @@ struct RequestSender: Sendable {
                 at: connection.serviceAddress)
         }
         return try await retrying(recover: recover) {
-            try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {
-                try await connection.transport.send(
-                    endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+            try await timed {
+                try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {
+                    try await connection.transport.send(
+                        endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+                }
             }
         }
+    }
+
+    /// Adds to what is told of an answer's time how long the request took.
+    private func timed<Value>(_ attempt: () async throws -> Value) async throws -> Value {
+        guard let listener = AnswerTime.listener else { return try await attempt() }
+        let world = connection.world
+        let begun = world.uptimeMilliseconds
+        let timed: @Sendable (AnswerTime) -> Void = { time in
+            var time = time
+            time.elapsedMilliseconds = max(0, world.uptimeMilliseconds - begun) + 1
+            listener(time)
+        }
+        return try await AnswerTime.$listener.withValue(timed) { try await attempt() }
     }
 
     /// Moves the bytes of an asset, however long, but not beyond the operation's time; otherwise as

@@ -80,11 +80,14 @@ extension CKDatabase {
     ///
     /// - Parameter deletionsAfterVersion: without a token also names the zones that were deleted after this version of
     ///   the database.
+    /// - Parameter knownToken: the token counts as expired if the service has lost the state of this one.
     package func databaseChangesPage(
-        since token: CKServerChangeToken?, deletionsAfterVersion: Int64?
+        since token: CKServerChangeToken?, deletionsAfterVersion: Int64?,
+        knownToken: CKServerChangeToken? = nil
     ) async throws -> DatabaseChangesPage {
         try await session.databaseChanges(
-            since: token, resultsLimit: 0, deletionsAfterVersion: deletionsAfterVersion)
+            since: token, resultsLimit: 0, deletionsAfterVersion: deletionsAfterVersion,
+            knownToken: knownToken)
     }
 
     @preconcurrency

@@ -96,23 +96,27 @@ extension CKDatabase {
     ) async throws -> RecordModifications {
         try await modifyRecords(
             saving: recordsToSave, deleting: recordIDsToDelete, deletionTags: [:],
-            savePolicy: savePolicy, atomically: atomically)
+            savePolicy: savePolicy, atomically: atomically
+        ).results
     }
 
     /// The same, where records are deleted only in the state of a change tag; else their deletion fails
     /// with `serverRecordChanged`, and with the server's record.
     ///
     /// - Parameter deletionTags: those that are not named are deleted whatever became of them.
+    /// - Returns: also the change tags of the deletions, as far as the service tells them.
     package func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         deletionTags: [CKRecord.ID: String],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
-    ) async throws -> RecordModifications {
+    ) async throws -> (results: RecordModifications, tombstoneTags: [CKRecord.ID: String]) {
         let outcome = try await modify(
             recordsToSave, recordIDsToDelete, deletionTags, savePolicy, atomically)
         return (
-            Dictionary(outcome.saves.map { ($0.recordID, $0.result) }) { first, _ in first },
-            Dictionary(outcome.deletions.map { ($0.recordID, $0.result) }) { first, _ in first }
+            (
+                Dictionary(outcome.saves.map { ($0.recordID, $0.result) }) { first, _ in first },
+                Dictionary(outcome.deletions.map { ($0.recordID, $0.result) }) { first, _ in first }
+            ), outcome.tombstoneTags
         )
     }
 

@@ -87,10 +87,21 @@ extension CKDatabase {
     public func modifyRecordZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
     ) async throws -> RecordZoneModifications {
+        try await modifyZones(saving: zones, deleting: zoneIDs).results
+    }
+
+    /// The same.
+    ///
+    /// - Returns: also where the database's changes stand after deletions, as far as the service tells.
+    package func modifyZones(
+        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
+    ) async throws -> (results: RecordZoneModifications, databaseToken: CKServerChangeToken?) {
         let outcome = try await session.modifyZones(saving: zones, deleting: zoneIDs)
         return (
-            Dictionary(outcome.saves.map { ($0.zoneID, $0.result) }) { first, _ in first },
-            Dictionary(outcome.deletions.map { ($0.zoneID, $0.result) }) { first, _ in first }
+            (
+                Dictionary(outcome.saves.map { ($0.zoneID, $0.result) }) { first, _ in first },
+                Dictionary(outcome.deletions.map { ($0.zoneID, $0.result) }) { first, _ in first }
+            ), outcome.databaseToken
         )
     }
 

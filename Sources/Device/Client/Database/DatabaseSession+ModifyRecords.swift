@@ -9,6 +9,8 @@ struct RecordsModification: Sendable {
 
     var saves: [Save] = []
     var deletions: [Deletion] = []
+    /// The change tags of deletions, as far as the service tells them.
+    var tombstoneTags: [CKRecord.ID: String] = [:]
 }
 
 extension DatabaseSession {

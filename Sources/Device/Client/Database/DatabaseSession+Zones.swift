@@ -6,6 +6,8 @@ import StratusWire
 struct ZonesModification: Sendable {
     var saves: [DatabaseSession.FetchedZone] = []
     var deletions: [(zoneID: CKRecordZone.ID, result: Result<Void, any Error>)] = []
+    /// Where the database's changes stand after the deletions, as far as the service tells.
+    var databaseToken: CKServerChangeToken?
 }
 
 extension DatabaseSession {
@@ -42,6 +44,9 @@ extension DatabaseSession {
                 ))
         }
         for (zoneID, result) in zip(zoneIDs, answer.items.dropFirst(zones.count)) {
+            if case .success(let zone) = result, let text = zone.databaseSyncToken {
+                outcome.databaseToken = CKServerChangeToken(text: text)
+            }
             outcome.deletions.append(
                 (
                     zoneID,

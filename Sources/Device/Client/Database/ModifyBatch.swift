@@ -169,6 +169,9 @@ struct ModifyBatch {
                 outcome.deletions.append((recordID, .failure(Self.spoilt)))
             } else {
                 let (result, server) = (results[next], serverRecords[next])
+                if case .deleted(let tombstone) = result {
+                    outcome.tombstoneTags[recordID] = tombstone.recordChangeTag
+                }
                 outcome.deletions.append(
                     (
                         recordID,

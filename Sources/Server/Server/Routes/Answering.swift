@@ -8,6 +8,7 @@ import StratusWire
 extension HTTPField.Name {
     // The names are constants of the right form: a literal that is none fails the first test run.
     static let requestUUID = Self("X-Apple-Request-UUID") ?? .eTag
+    static let serviceTime = Self("X-Stratus-Time") ?? .eTag
     static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token") ?? .eTag
 }
 

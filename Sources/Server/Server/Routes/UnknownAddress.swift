@@ -33,7 +33,8 @@ struct UnknownAddress: RouterMiddleware {
     }
 }
 
-/// Names every answer, so that whoever has a question about one can say which.
+/// Names every answer, so that whoever has a question about one can say which; and tells who knows our
+/// extensions when it was written, to the millisecond: the header Date has whole seconds.
 struct AnswerNaming: RouterMiddleware {
     typealias Context = ServerContext
 
@@ -46,6 +47,9 @@ struct AnswerNaming: RouterMiddleware {
         var response = try await next(request, context)
         if response.headers[.requestUUID] == nil {
             response.headers[.requestUUID] = service.newUUID()
+        }
+        if request.knowsOurs {
+            response.headers[.serviceTime] = String(service.settings.world.nowMilliseconds())
         }
         // An error has a body, which would be taken for the next answer.
         return request.method == .head ? response.createHeadResponse() : response

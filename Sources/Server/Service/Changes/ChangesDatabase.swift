@@ -41,7 +41,8 @@ extension ChangesDatabase: ServedEndpoint {
                 nowMilliseconds: context.nowMilliseconds,
                 lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
             let token = try request.syncToken.map {
-                try tokens.readDatabaseToken($0, version: version)
+                try tokens.readDatabaseToken(
+                    $0, knowing: request.knownSyncToken, version: version)
             }
             let skip =
                 token?.skipTombstonesThrough

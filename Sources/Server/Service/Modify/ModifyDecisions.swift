@@ -331,7 +331,7 @@ struct ModifyDecisions {
                 return try RecordResult(
                     row, in: context.zoneID(operation.key.zoneName), keys: nil,
                     numbersAsStrings: false, tellsType: context.caller.wantsExtensions,
-                    viewer: context.caller.viewer)
+                    tellsTag: context.caller.wantsExtensions, viewer: context.caller.viewer)
             case (.alreadyGone, .ready(let operation)):
                 return .deleted(
                     RecordResult.Tombstone(

@@ -96,7 +96,10 @@ struct OperationOutcome {
                         .init(
                             recordName: name,
                             recordType: context.caller.wantsExtensions ? row?.type : nil,
-                            zoneID: zoneID))
+                            zoneID: zoneID,
+                            recordChangeTag: context.caller.wantsExtensions
+                                && row?.isDeleted == true
+                                ? row?.changeTag : nil))
                 }
                 guard let row, !row.isDeleted else {
                     // Saved, and deleted since.

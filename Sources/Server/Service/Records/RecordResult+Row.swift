@@ -7,16 +7,18 @@ extension RecordResult {
     ///
     /// - Parameters:
     ///   - tellsType: Whether a tombstone says its record's type, which is ours alone.
+    ///   - tellsTag: The same of a tombstone's change tag.
     ///   - viewer: Who asks: a share says more to its participants.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
-        tellsType: Bool, viewer: RecordViewer
+        tellsType: Bool, tellsTag: Bool = false, viewer: RecordViewer
     ) throws {
         self =
             row.isDeleted
             ? .deleted(
                 Tombstone(
-                    recordName: row.name, recordType: tellsType ? row.type : nil, zoneID: zoneID))
+                    recordName: row.name, recordType: tellsType ? row.type : nil, zoneID: zoneID,
+                    recordChangeTag: tellsTag ? row.changeTag : nil))
             : .record(
                 try RecordDictionary(
                     row, in: zoneID, keys: keys, numbersAsStrings: numbersAsStrings,

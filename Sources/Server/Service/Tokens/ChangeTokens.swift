@@ -108,6 +108,23 @@ struct ChangeTokens {
         return token
     }
 
+    /// The same with another token that the device was given since, and from which it did not fetch.
+    ///
+    /// - Throws: the error of an expired token, too, when that one's history was lost.
+    func readDatabaseToken(
+        _ text: String, knowing known: String?, version: Int64
+    ) throws -> ChangeToken {
+        let token = try readDatabaseToken(text, version: version)
+        guard let known = known.flatMap({ ChangeToken(text: $0, signer: signer) }),
+            known.kind == .database, known.database == database
+        else { return token }
+        let intact = try intactVersion(of: known, in: nil, present: version)
+        guard intact == known.version else {
+            throw ServiceError.expiredChangeToken(lastIntactVersion: max(token.version, intact))
+        }
+        return token
+    }
+
     private func isFresh(_ token: ChangeToken) -> Bool {
         Double(nowMilliseconds - token.issuedMilliseconds) <= lifetimeSeconds * 1000
     }

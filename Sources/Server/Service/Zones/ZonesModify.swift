@@ -81,7 +81,7 @@ extension ZonesModify: ServedEndpoint {
     ) throws -> ZoneDictionary? {
         guard let name = context.zoneName(operation.zoneID) else { return nil }
         if operation.kind == .delete {
-            return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)
+            return try ZoneDictionary(deleted: name, in: reader, context, tokens)
         }
         return try reader.livingZone(named: name)
             .map { try ZoneDictionary($0, in: context, tokens: tokens) }
@@ -132,7 +132,7 @@ private struct ZoneChanges {
                 create(name, scope, in: &records), in: context, tokens: tokens)
         case .delete:
             try delete(name, in: &records)
-            return ZoneDictionary(zoneID: context.zoneID(name), isDeleted: true)
+            return try ZoneDictionary(deleted: name, in: records.transaction, context, tokens)
         }
     }
 
@@ -162,5 +162,17 @@ private struct ZoneChanges {
         }
         guard let zone = try records.transaction.livingZone(named: name) else { return }
         endedLinks += try records.remove(zone, reason: .deleted)
+    }
+}
+
+extension ZoneDictionary {
+    /// A zone that the request deleted, or that was not there.
+    fileprivate init(
+        deleted name: String, in reader: any StoreReader, _ context: RequestContext,
+        _ tokens: ChangeTokens
+    ) throws {
+        self.init(zoneID: context.zoneID(name), isDeleted: true)
+        guard context.caller.wantsExtensions else { return }
+        databaseSyncToken = try tokens.databaseToken(cursor: try reader.databaseVersion)
     }
 }

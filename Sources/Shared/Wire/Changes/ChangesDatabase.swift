@@ -33,10 +33,15 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     /// Without a token: the version of the database up to which the device knows which zones were deleted. Those
     /// deleted later are named; without it none are. An extension.
     public var deletionsAfterVersion: Int64?
+    /// The database's token that the service gave for a deletion, and from which nobody fetched: when the service has
+    /// lost that history, the answer is an expired token. An extension.
+    public var knownSyncToken: String?
 
     public init(
-        syncToken: String? = nil, resultsLimit: Int? = nil, deletionsAfterVersion: Int64? = nil
+        syncToken: String? = nil, resultsLimit: Int? = nil, deletionsAfterVersion: Int64? = nil,
+        knownSyncToken: String? = nil
     ) {
+        self.knownSyncToken = knownSyncToken
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
         self.deletionsAfterVersion = deletionsAfterVersion
@@ -48,6 +53,7 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
         try coder.optional(Feed.tokenKey, &syncToken)
         try coder.optional("resultsLimit", &resultsLimit)
         try coder.optional("deletionsAfterVersion", &deletionsAfterVersion)
+        try coder.optional("knownSyncToken", &knownSyncToken)
     }
 }
 

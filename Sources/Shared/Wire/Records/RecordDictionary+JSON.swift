@@ -131,7 +131,8 @@ extension RecordResult.Tombstone: WireReadable, WireWritable {
         self.init(
             recordName: try node.required("recordName"),
             recordType: try node.optional("recordType"),
-            zoneID: try node.optional("zoneID"))
+            zoneID: try node.optional("zoneID"),
+            recordChangeTag: try node.optional("recordChangeTag"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -139,6 +140,7 @@ extension RecordResult.Tombstone: WireReadable, WireWritable {
             writer.member("recordName", recordName)
             writer.member("deleted", true)
             writer.optional("recordType", recordType)
+            writer.optional("recordChangeTag", recordChangeTag)
             writer.optional("zoneID", zoneID)
         }
     }

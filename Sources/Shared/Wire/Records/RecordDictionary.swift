@@ -95,10 +95,14 @@ public enum RecordResult: Hashable, Sendable {
         /// An extension: the framework's deletion callback has the type.
         public var recordType: String?
         public var zoneID: ZoneIDDictionary?
+        /// An extension, in the answer to a deletion: its change tag, as a save has one.
+        public var recordChangeTag: String?
 
         public init(
-            recordName: String, recordType: String? = nil, zoneID: ZoneIDDictionary? = nil
+            recordName: String, recordType: String? = nil, zoneID: ZoneIDDictionary? = nil,
+            recordChangeTag: String? = nil
         ) {
+            self.recordChangeTag = recordChangeTag
             self.recordName = recordName
             self.recordType = recordType
             self.zoneID = zoneID

@@ -27,6 +27,7 @@ public protocol WireWritable {
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |
+/// | `recordChangeTag` | tombstone of a records/modify answer | ``RecordResult/Tombstone`` |
 /// | `deletionReason` | zone | ``ZoneDictionary/deletionReason`` |
 /// | `oneTimeToken` | `lookupInfo` of a participant, item of records/resolve and accept | ``UserLookupInfo/oneTimeToken`` |
 /// | `isApprovedRequester`, `dateAdded` | participant | ``ParticipantDictionary`` |
@@ -34,12 +35,14 @@ public protocol WireWritable {
 /// | `encryptionScope` | zone, also of a zones/modify request | ``ZoneDictionary/encryptionScope`` |
 /// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `generation` | zone of a changes/database answer | ``ZoneDictionary/generation`` |
+/// | `databaseSyncToken` | deleted zone of a zones/modify answer | ``ZoneDictionary/databaseSyncToken`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
 /// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |
 /// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
 /// | `knownChangeTags` | zone of a changes/zone request | ``ChangesZone/Item/knownChangeTags`` |
 /// | `deletionsAfterVersion` | changes/database request | ``DatabaseChangesRequest/deletionsAfterVersion`` |
+/// | `knownSyncToken` | changes/database request | ``DatabaseChangesRequest/knownSyncToken`` |
 public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 
 /// One address of the protocol: its path, its typed request and its typed answer.

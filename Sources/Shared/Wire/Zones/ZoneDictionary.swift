@@ -33,6 +33,8 @@ public struct ZoneDictionary: Hashable, Sendable {
     public var encryptionScope: ZoneEncryptionScope?
     /// An extension, in a database's changes: how often a zone of this name was made.
     public var generation: Int64?
+    /// An extension, of a zone that the request deleted: where the database's changes stand after it.
+    public var databaseSyncToken: String?
 
     public init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, isAtomic: Bool? = nil,
@@ -98,6 +100,7 @@ extension ZoneDictionary: WireObject {
         try coder.recordName("share", &shareRecordName)
         try coder.optional("encryptionScope", &encryptionScope)
         try coder.optional("generation", &generation)
+        try coder.optional("databaseSyncToken", &databaseSyncToken)
     }
 }
 

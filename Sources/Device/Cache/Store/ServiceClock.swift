@@ -1,0 +1,94 @@
+import StratusClient
+import StratusRuntime
+import Synchronization
+
+/// The service's clock, as a device can know it: its own, corrected by what answers say.
+///
+/// The service wrote an answer between the request and its arrival; the same holds for a save's modification
+/// date. A record that is fetched was modified before the answer. The correction is the smallest that agrees
+/// with the newest of these.
+final class ServiceClock: Sendable {
+    private let world: World
+    private struct State {
+        var offset: Int64
+        /// When the batch under way left.
+        var sent: Int64?
+        /// The correction that answers since ask for.
+        var heard: Int64?
+        /// Whether the file has one.
+        var isKept: Bool
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter offsetMilliseconds: the correction that the file has; nil where no answer was heard yet.
+    init(_ world: World, offsetMilliseconds: Int64?) {
+        self.world = world
+        state = Mutex(
+            State(offset: offsetMilliseconds ?? 0, isKept: offsetMilliseconds != nil))
+    }
+
+    var nowMilliseconds: Int64 {
+        let now = world.nowMilliseconds()
+        return state.withLock { now &+ $0.offset }
+    }
+
+    var offsetMilliseconds: Int64 { state.withLock { $0.offset } }
+
+    /// Whether answers ask for another correction than the file has.
+    var isToBeKept: Bool {
+        state.withLock { $0.heard != nil && (!$0.isKept || $0.heard != $0.offset) }
+    }
+
+    /// An answer came.
+    func hear(_ time: AnswerTime) {
+        let now = world.nowMilliseconds()
+        let least = time.milliseconds &- now
+        let most = least &+ time.stepMilliseconds &- 1 &+ time.elapsedMilliseconds
+        state.withLock { state in
+            state.heard = min(max(state.heard ?? state.offset, least), most)
+        }
+    }
+
+    /// Corrects by what answers told.
+    ///
+    /// - Returns: the correction in milliseconds.
+    func takeHeard() -> Int64 {
+        state.withLock { state in
+            state.offset = state.heard ?? state.offset
+            state.isKept = true
+            return state.offset
+        }
+    }
+
+    /// The file could not be written.
+    func undo(to milliseconds: Int64) {
+        state.withLock {
+            $0.offset = milliseconds
+            $0.isKept = false
+        }
+    }
+
+    /// A batch leaves.
+    func noteSending() {
+        let now = world.nowMilliseconds()
+        state.withLock { $0.sent = now }
+    }
+
+    /// - Returns: the new correction in milliseconds; nil when it is as it was.
+    func noteTimes(saved: [Int64], fetched: [Int64]) -> Int64? {
+        let now = world.nowMilliseconds()
+        return state.withLock { state in
+            var offset = state.offset
+            if let newest = saved.max() {
+                if let sent = state.sent { offset = min(offset, newest &- sent) }
+                offset = max(offset, newest &- now)
+            }
+            if let newest = fetched.max() { offset = max(offset, newest &- now) }
+            state.heard = nil
+            guard offset != state.offset else { return nil }
+            state.offset = offset
+            return offset
+        }
+    }
+}

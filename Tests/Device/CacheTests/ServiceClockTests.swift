@@ -1,0 +1,84 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import StratusWire
+import Testing
+
+@testable import StratusCache
+
+/// A device's clock is corrected by what every answer of the service tells of the time.
+@Suite(.timeLimit(.minutes(5))) struct ServiceClockTests {
+    private static let hours: Int64 = 6 * 3_600_000
+
+    /// Made before any answer was heard, by a clock that is ahead: it is the earlier edit all the same.
+    @Test func editBeforeTheFirstAnswerIsCorrectedBeforeItIsSent() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(skewMilliseconds: Self.hours))
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "earlier")
+        try tablet.save("a", "later")
+        for device in [phone, tablet, phone] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["a": "later"]) }
+    }
+
+    /// The process ends before the answer to its first save.
+    @Test(arguments: [-1, 1] as [Int64])
+    func clockIsKnownWhereTheFirstSaveWasNotAnswered(sign: Int64) async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(skewMilliseconds: sign * Self.hours))
+        try phone.save("a", "1")
+        cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        try phone.restart()
+        let offset = phone.cache.store.clock.offsetMilliseconds
+        #expect(abs(offset + sign * Self.hours) < 60_000)
+        let times = FieldTimes(
+            try phone.cache.snapshot(RecordID(name: "a", zoneID: .list))?[
+                FieldWise.defaultFieldTimesKey])
+        let edited = try #require(times.newestMilliseconds)
+        #expect(abs(edited - phone.time.world.nowMilliseconds() - offset) < 60_000)
+    }
+
+    /// An answer that refuses tells the time too.
+    @Test func refusalTellsTheTime() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(skewMilliseconds: Self.hours))
+        cloud.faults.next(of: UsersCaller.self, .answer(.badRequest))
+        await #expect(throws: (any Error).self) { try await phone.cache.sync() }
+        #expect(abs(phone.cache.store.clock.offsetMilliseconds + Self.hours) < 60_000)
+    }
+
+    /// Answers between which the correction lies, in whole seconds and in milliseconds.
+    @Test func correctionIsTheSmallestThatAgrees() {
+        let time = TestTime()
+        let clock = ServiceClock(time.world, offsetMilliseconds: nil)
+        // The device says 0; the service's clock said 5 s, in whole seconds.
+        clock.hear(AnswerTime(milliseconds: 5_000, stepMilliseconds: 1_000))
+        #expect(clock.takeHeard() == 5_000)
+        clock.hear(AnswerTime(milliseconds: 5_400, elapsedMilliseconds: 100))
+        #expect(clock.takeHeard() == 5_400)
+        // An answer that took long says no more.
+        clock.hear(AnswerTime(milliseconds: 5_300, elapsedMilliseconds: 900))
+        #expect(!clock.isToBeKept)
+        clock.hear(AnswerTime(milliseconds: 5_200, elapsedMilliseconds: 100))
+        #expect(clock.takeHeard() == 5_300)
+    }
+
+    @Test func timesOfCountsAndPlacesAreNotShifted() {
+        let key = FieldWise.defaultFieldTimesKey
+        let rules: [String: FieldRule] = ["stock": .editCount, "steps": .sequence]
+        var record = RecordSnapshot(id: RecordID(name: "a", zoneID: .list), type: "Item")
+        record["title"] = .string("1")
+        record["stock"] = .int64(3)
+        record["steps"] = .stringList(["x", "y"])
+        var later = record
+        record.stampFieldTimes(in: key, over: nil, at: 1_000, rules: rules)
+        later.stampFieldTimes(in: key, over: nil, at: 3_500, rules: rules)
+        record.shiftFieldTimes(in: key, by: 2_500, rules: rules)
+        #expect(FieldTimes(record[key]) == FieldTimes(later[key]))
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Logging
+import NIOHTTP1
+import StratusRecords
+import StratusServer
+import StratusService
+import StratusStorage
+import Synchronization
+import Testing
+
+@testable import StratusClient
+
+/// What answers tell of the service's clock.
+@Suite struct AnswerTimeTests {
+    @Test func ourHeaderTellsMillisecondsAndDateWholeSeconds() {
+        let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(
+            AnswerTime(HTTPHeaders([date]))
+                == AnswerTime(milliseconds: 784_111_777_000, stepMilliseconds: 1_000))
+        #expect(
+            AnswerTime(HTTPHeaders([date, ("X-Stratus-Time", "784111777123")]))
+                == AnswerTime(milliseconds: 784_111_777_123))
+        #expect(AnswerTime(HTTPHeaders([("Date", "yesterday")])) == nil)
+    }
+
+    /// Also a refusal, and nobody but the task that asked is told.
+    @Test func everyAnswerTellsTheTimeOverHTTP() async throws {
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+        try await serve(
+            { listening in
+                try buildServer(
+                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
+                    onListening: listening)
+            }
+        ) { port in
+            let container = CKContainer(
+                identifier: "iCloud.org.example.Trails",
+                connection: CloudConnection(environmentVariables: [
+                    "STRATUS_URL": "http://127.0.0.1:\(port)", "STRATUS_DEV_USER": "ida",
+                ]))
+            let heard = Mutex<[AnswerTime]>([])
+            let before = CloudConnection.World.live.nowMilliseconds()
+            await AnswerTime.$listener.withValue({ time in heard.withLock { $0.append(time) } }) {
+                await #expect(throws: CKError.self) {
+                    try await container.privateCloudDatabase.record(
+                        for: CKRecord.ID(recordName: "none"))
+                }
+            }
+            _ = try await container.userRecordID()
+            let after = CloudConnection.World.live.nowMilliseconds()
+            let times = heard.withLock { $0 }
+            // The sign-in before it knows no extensions.
+            let time = try #require(times.last)
+            #expect(time.stepMilliseconds == 1)
+            #expect((before...after).contains(time.milliseconds))
+            #expect((1...after - before + 1).contains(time.elapsedMilliseconds))
+        }
+    }
+}
