@@ -108,7 +108,12 @@ extension RecordSnapshot.SystemFields {
         guard let created = createdMilliseconds, let otherCreated = other.createdMilliseconds else {
             return false
         }
-        return created != otherCreated || creatorRecordName != other.creatorRecordName
+        guard created == otherCreated else { return true }
+        // Not everything that knows the date knows who it was.
+        guard let creator = creatorRecordName, let otherCreator = other.creatorRecordName else {
+            return false
+        }
+        return creator != otherCreator
     }
 }
 

@@ -26,6 +26,11 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// P8: pages leave out deletions.
     case hidesDeletions = "P8"
 
+    /// Q1: an index does not follow its records.
+    case leavesIndexBehind = "Q1"
+    /// Q2: the observer of a query is not handed an update.
+    case missesUpdates = "Q2"
+
     /// A request as it is sent instead.
     func changed<Request>(_ request: Request) -> Request {
         switch self {
@@ -79,6 +84,11 @@ public enum Mutation: String, CaseIterable, Sendable {
         case .forgetsEarlierEdits: "UPDATE pending SET earlier = x''"
         default: nil
         }
+    }
+
+    /// What happens to a file whose app declared its types, before its queries.
+    var sqlBeforeQueries: String? {
+        self == .leavesIndexBehind ? "UPDATE stratus_index_1 SET k0 = NULL, k1 = NULL" : nil
     }
 
     var resolver: (any ConflictResolver)? {

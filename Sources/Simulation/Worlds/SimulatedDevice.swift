@@ -29,13 +29,17 @@ final class SimulatedDevice {
     private var transport: DeviceTransport?
     private var isKilled = KillSwitch()
     private(set) var shadows: [Shadow] = []
+    private(set) var queries: [WatchedQuery] = []
+    /// Whether its app declares its types, so that queries look into an index.
+    private let declaresTypes: Bool
     private var openings = 0
     private(set) var wasStarted = false
 
     init(
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
-        settings: SyncSettings, mutation: Mutation?
+        settings: SyncSettings, declaresTypes: Bool, mutation: Mutation?
     ) {
+        self.declaresTypes = declaresTypes
         self.name = name
         self.user = user
         self.cloud = cloud
@@ -65,7 +69,8 @@ final class SimulatedDevice {
             identifier: SimulatedCloud.container, connection: connection)
         let cache = try CloudCache(
             memory: file, container: container, settings: settings,
-            resolver: mutation?.resolver, world: world)
+            resolver: mutation?.resolver, types: declaresTypes ? WatchedQuery.types : nil,
+            world: world)
         self.transport = transport
         self.cache = cache
         isKilled = KillSwitch()
@@ -90,6 +95,7 @@ final class SimulatedDevice {
         cache = nil
         transport = nil
         shadows = []
+        queries = []
     }
 
     /// The process ends at a write to come, or the disk is full for some.
@@ -147,6 +153,11 @@ final class SimulatedDevice {
                     scope: scope, changes: cache.changes(in: scope),
                     contents: try Self.contents(of: cache, scope)))
         }
+        queries = try [CKDatabase.Scope.private, .shared].flatMap { scope in
+            try WatchedQuery.questions.map {
+                try WatchedQuery($0, of: cache, in: scope, mutation: mutation)
+            }
+        }
     }
 
     static func contents(
@@ -182,6 +193,18 @@ final class SimulatedDevice {
             }.sorted()
         }
         return unheard
+    }
+
+    /// What is wrong with queries, and with what their observers were handed.
+    func wrongAnswers() throws -> [String] {
+        guard let cache, !isKilled.isThrown else { return [] }
+        if declaresTypes, let sql = mutation?.sqlBeforeQueries { try files[user]?.execute(sql) }
+        var wrong: [String] = []
+        for place in queries.indices {
+            let contents = try Self.contents(of: cache, queries[place].scope)
+            wrong += try queries[place].violations(cache, contents).map { "\(name): \($0)" }
+        }
+        return wrong
     }
 
     private static func isSame(_ one: RecordSnapshot?, _ other: RecordSnapshot?) -> Bool {

@@ -137,6 +137,9 @@ extension SimulationRun {
     }
 
     func checkObservers() throws {
-        for device in devices { violations += try device.unheardChanges() }
+        for device in devices {
+            violations += try device.unheardChanges()
+            violations += try device.wrongAnswers()
+        }
     }
 }

@@ -53,7 +53,8 @@ final class SimulationRun {
                 skewMilliseconds: plan.skewsMilliseconds[number],
                 dice: FaultDice(
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
-                settings: SyncSettings(), mutation: mutation)
+                settings: SyncSettings(), declaresTypes: number.isMultiple(of: 2),
+                mutation: mutation)
             devices.append(device)
             if plan.startsRunning[number] { try device.start() }
         }

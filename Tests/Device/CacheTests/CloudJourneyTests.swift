@@ -133,11 +133,13 @@ import Testing
 
     @Test func offlineCreatesOfSameRecordConverge() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(
-            cloud, "phone", time: TestTime(skewMilliseconds: 5_000))
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "phone")
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(
+            cloud, "tablet", time: TestTime(skewMilliseconds: -5_000))
         try tablet.save("a", "tablet")
+        // Five seconds pass.
+        tablet.time.advance(milliseconds: 5_000)
+        try phone.save("a", "phone")
         try await tablet.cache.sync()
         try await phone.cache.sync()
         try await tablet.cache.sync()

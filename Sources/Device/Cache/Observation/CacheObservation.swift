@@ -39,6 +39,9 @@ public struct CacheObservation: AsyncSequence, Sendable {
         fileprivate let observer: QueryObserver
         fileprivate var wakes: AsyncStream<Void>.Iterator
 
+        /// What is new since the last update, without waiting; nil where nothing is.
+        package func takeUpdate() throws -> QueryUpdate? { try observer.update() }
+
         /// - Throws: SQLite's error when the file cannot be read.
         public mutating func next() async throws -> QueryUpdate? {
             try await next(isolation: nil)

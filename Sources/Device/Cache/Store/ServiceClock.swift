@@ -5,8 +5,8 @@ import Synchronization
 /// The service's clock, as a device can know it: its own, corrected by what answers say.
 ///
 /// The service wrote an answer between the request and its arrival; the same holds for a save's modification
-/// date. A record that is fetched was modified before the answer. The correction is the smallest that agrees
-/// with the newest of these.
+/// date. A record that is fetched was modified before the answer. The correction stays as long as it agrees with
+/// the newest of these.
 final class ServiceClock: Sendable {
     private let world: World
     private struct State {
@@ -46,7 +46,8 @@ final class ServiceClock: Sendable {
         let least = time.milliseconds &- now
         let most = least &+ time.stepMilliseconds &- 1 &+ time.elapsedMilliseconds
         state.withLock { state in
-            state.heard = min(max(state.heard ?? state.offset, least), most)
+            let known = state.heard ?? state.offset
+            state.heard = (least...most).contains(known) ? known : least &+ (most &- least) / 2
         }
     }
 
