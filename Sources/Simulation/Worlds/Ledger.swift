@@ -1,3 +1,4 @@
+import StratusClient
 import StratusRecords
 
 /// What people did in a simulated world, and so what must be there at its end.
@@ -19,6 +20,8 @@ struct Ledger {
         var number: Int64
         /// When it was made by the clock that decides: the time that travels with the record.
         var stamp: Int64
+        /// The database in whose file the clock was not corrected yet; nil where it was.
+        var ownClock: CKDatabase.Scope?
         /// False where it may be lost without a word: its zone was left meanwhile.
         var isPromised = true
         var user: Int
@@ -78,6 +81,29 @@ struct Ledger {
                     changed[place].edits[field] = edits.map { edit in
                         var edit = edit
                         if edit.user == user { edit.isPromised = false }
+                        return edit
+                    }
+                }
+            }
+            lives[key] = changed
+        }
+    }
+
+    /// Moves the times of edits that a device made by its own clock, as it does with its first correction.
+    ///
+    /// - Parameter offset: of a device, a user and a database, in milliseconds.
+    mutating func correctClocks(
+        _ offset: (_ device: String, _ user: Int, _ scope: CKDatabase.Scope) throws -> Int64
+    ) rethrows {
+        for key in lives.keys.sorted() {
+            var changed = lives[key] ?? []
+            for place in changed.indices {
+                changed[place].edits = try changed[place].edits.mapValues { edits in
+                    try edits.map { edit in
+                        guard let scope = edit.ownClock else { return edit }
+                        var edit = edit
+                        edit.stamp += try offset(edit.device, edit.user, scope)
+                        edit.ownClock = nil
                         return edit
                     }
                 }

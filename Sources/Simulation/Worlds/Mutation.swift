@@ -88,7 +88,7 @@ public enum Mutation: String, CaseIterable, Sendable {
 
     /// What happens to a file whose app declared its types, before its queries.
     var sqlBeforeQueries: String? {
-        self == .leavesIndexBehind ? "UPDATE stratus_index_1 SET k0 = NULL, k1 = NULL" : nil
+        self == .leavesIndexBehind ? "DELETE FROM stratus_index_1" : nil
     }
 
     var resolver: (any ConflictResolver)? {

@@ -81,6 +81,17 @@ final class SimulatedDevice {
 
     static func name(ofUser user: Int) -> String { ["alice", "bob", "carol"][user] }
 
+    /// Whether the file of the user of now has a correction of the clock.
+    func isClockCorrected(in scope: CKDatabase.Scope) throws -> Bool {
+        try files[user]?.flag("clockOffset", ofDatabase: scope.rawValue) != nil
+    }
+
+    /// By how much the times of a user's edits were moved that were made before.
+    func firstClockOffset(ofUser user: Int, in scope: CKDatabase.Scope) throws -> Int64 {
+        let text = try files[user]?.flag("firstClockOffset", ofDatabase: scope.rawValue)
+        return text.flatMap { Int64($0) } ?? 0
+    }
+
     // MARK: Ends
 
     /// The process ends now.

@@ -163,6 +163,9 @@ extension SimulationRun {
                 found[Ledger.Key(owner: user, zone: zone, record: number)] = (life, fields)
             }
         }
+        try ledger.correctClocks { name, user, scope in
+            try devices.first { $0.name == name }?.firstClockOffset(ofUser: user, in: scope) ?? 0
+        }
         violations += ledger.violations(found: found)
     }
 

@@ -94,7 +94,9 @@ extension SimulationRun {
         ledger.edited(
             key, life: life, field: field,
             Ledger.Edit(
-                number: number, stamp: stamp, user: device.user, device: device.name))
+                number: number, stamp: stamp,
+                ownClock: try device.isClockCorrected(in: scope) ? nil : scope,
+                user: device.user, device: device.name))
     }
 
     private func delete(_ number: Int, _ record: Int) throws {

@@ -21,7 +21,7 @@ extension SyncDriver {
                 return
             }
             noteAccount(.available)
-            try store.keepServiceTime()
+            try keepServiceTime()
             switch operation {
             case .modifyZones(let create, let delete): try await modifyZones(create, delete)
             case .saveSubscription:
@@ -41,7 +41,7 @@ extension SyncDriver {
                 }
                 try await send(batch)
             }
-            try store.keepServiceTime()
+            try keepServiceTime()
             isStorageFull = false
         } catch let failure as SyncFailure {
             await failed(failure, batch)
@@ -51,6 +51,11 @@ extension SyncDriver {
             // What is left is this device's own file.
             storageFailed(error)
         }
+    }
+
+    /// Keeps what the answers so far told of this device's clock.
+    private func keepServiceTime() throws {
+        if let outcome = try store.keepServiceTime() { observers.tell(outcome) }
     }
 
     /// This device's own file could not be written: without room nothing is lost, and the same work is
@@ -221,7 +226,7 @@ extension SyncDriver {
         let effect = session.failed(
             failure, batchItemCount: batch.count, batchOwners: Set(savers), at: now)
         do {
-            try store.keepServiceTime()
+            try keepServiceTime()
             try store.noteFailure(of: batch, failure)
             if failure.leavesArrivalUnknown {
                 // Whose deletion may have arrived, somebody may have made anew since: look before it is

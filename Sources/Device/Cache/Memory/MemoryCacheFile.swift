@@ -71,6 +71,15 @@ public final class MemoryCacheFile: Sendable {
         try queue.write { try $0.execute(sql: sql) }
     }
 
+    /// What is said once of a database, such as `clockOffset`; nil where nothing is.
+    package func flag(_ name: String, ofDatabase scope: Int) throws -> String? {
+        try queue.read { database in
+            try String.fetchOne(
+                database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
+                arguments: [scope, name])
+        }
+    }
+
     /// How many rows each table has.
     package func rowCounts() throws -> [String: Int] {
         try queue.read { database in

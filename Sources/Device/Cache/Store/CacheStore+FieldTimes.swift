@@ -32,17 +32,18 @@ extension CacheStore {
     /// edited before anything was known of the clock.
     ///
     /// To be called before anything is sent.
-    func keepServiceTime() throws {
-        guard clock.isToBeKept else { return }
+    /// - Returns: what observers must hear of; nil where the clock is as it was.
+    func keepServiceTime() throws -> CacheOutcome? {
+        guard clock.isToBeKept else { return nil }
         let before = clock.offsetMilliseconds
         do {
-            try file.write { database in
+            return try write { database, outcome in
                 let offset = clock.takeHeard()
                 let isFirst = try flag(.clockOffset, database) == nil
                 if isFirst, offset != 0, try flag(.lastFetch, database) == nil,
                     try flag(.lastSend, database) == nil
                 {
-                    try correctEdits(by: offset, database)
+                    try correctEdits(by: offset, &outcome, database)
                 }
                 if isFirst || offset != before {
                     try setFlag(.clockOffset, "\(offset)", database)
@@ -55,7 +56,10 @@ extension CacheStore {
     }
 
     /// Nothing of the service's is here yet, so all times are of this device's own clock.
-    private func correctEdits(by offset: Int64, _ database: Database) throws {
+    private func correctEdits(
+        by offset: Int64, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        try setFlag(.firstClockOffset, "\(offset)", database)
         var zones: [Int64: ZoneRow] = [:]
         for row in try Row.fetchAll(
             database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)")
@@ -84,6 +88,7 @@ extension CacheStore {
                 record[key] = .timestamp(milliseconds: edited + offset)
             }
             try put(record, zone, database)
+            outcome.changedIDs.insert(record.id)
         }
         try database.execute(
             sql: "UPDATE tombstone SET deleted = deleted + ? WHERE \(isHere)",

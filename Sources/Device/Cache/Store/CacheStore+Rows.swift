@@ -159,6 +159,8 @@ enum CacheFlag: String {
     case isDatabaseTokenExpired
     /// By how many milliseconds the service's clock is ahead of this device's.
     case clockOffset
+    /// By how many milliseconds the times of edits were moved that were made before any answer was heard.
+    case firstClockOffset
     /// Syncing is turned off.
     case isDisabled
     /// Records were made while nobody was signed in, before the file was anybody's.

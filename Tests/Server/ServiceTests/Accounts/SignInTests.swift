@@ -264,7 +264,7 @@ extension PasswordHash.Cost {
         let request = try await Self.request(world, apiToken: token)
         let place = try await world.service.signInPlace(request)
         #expect(place.openerOrigins == ["https://trails.example.org"])
-        #expect(place.callbackURL == "https://trails.example.org/signed-in")
+        #expect(place.callback == CallbackAddress("https://trails.example.org/signed-in"))
         try await world.service.accounts.revokeAPIToken(token)
         await #expect(throws: SignInRefusal.expired) {
             try await world.service.signInPlace(request)
