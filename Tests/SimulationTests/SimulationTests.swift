@@ -5,15 +5,11 @@ import Testing
 
 /// Whole worlds of a service and its devices, each from a seed.
 @Suite struct SimulationTests {
-    /// Those that broke a promise once.
-    @Test(arguments: Seeds.kept["SimulationTests"] ?? [])
-    func keptWorldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
+    private static let hasFreshWorlds = ProcessInfo.processInfo.environment["STRATUS_WORLDS"] != nil
 
-    /// Not part of every run: Documentation/Simulation.md.
-    @Test(
-        .enabled(if: ProcessInfo.processInfo.environment["STRATUS_WORLDS"] != nil),
-        arguments: Seeds.fresh("SimulationTests", count: 12, run: Seeds.run))
-    func freshWorldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
+    /// Those that broke a promise once, and fresh ones where they are wanted.
+    @Test(arguments: Seeds.forTest("SimulationTests", count: hasFreshWorlds ? 12 : 0))
+    func worldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
 
     /// The stories that are left of seeds, by the places of their steps.
     @Test(arguments: [(1_051 as UInt64, [10, 13, 16, 66, 68, 69, 73, 78, 79] as Set<Int>)])
