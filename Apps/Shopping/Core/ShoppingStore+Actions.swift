@@ -43,11 +43,10 @@ extension ShoppingStore {
         var title: String?
         for action in actions {
             let time = known.journal.editTime(nowMilliseconds: clock())
-            let list = known.journal
-            for entry in writer.entries(for: action, in: list, at: time, newID: newID) {
-                known.journal.insert(entry)
-                entries.append(entry)
-            }
+            // Made before any is inserted, so that the journal is never copied.
+            let made = writer.entries(for: action, in: known.journal, at: time, newID: newID)
+            for entry in made { known.journal.insert(entry) }
+            entries += made
             if case .renameList(let newTitle) = action { title = newTitle }
         }
         var records = entries.map { $0.record(in: listID) }

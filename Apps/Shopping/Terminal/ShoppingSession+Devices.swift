@@ -4,7 +4,7 @@ import StratusCache
 
 /// In step with the person's other devices, or not.
 extension ShoppingSession {
-    private func requireAccount() throws {
+    func requireAccount() throws {
         if let reason = account.localOnlyReason { throw CannotDo(reason) }
     }
 

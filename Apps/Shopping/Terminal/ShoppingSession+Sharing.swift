@@ -2,6 +2,12 @@ import Foundation
 import ShoppingCore
 import StratusCache
 
+#if canImport(Darwin)
+    import StratusClient
+#else
+    import CloudKit
+#endif
+
 extension ShoppingSession {
     /// What the words after those of the list and its items do.
     func answerFurther(to command: Command) async throws -> String {
@@ -160,7 +166,12 @@ extension ShoppingSession {
             throw CannotDo(
                 "To delete the open list for good, type delete \(ListText.oneLine(list.title)).")
         }
-        try await needingService { try await self.store.delete(listID) }
+        if listID.isOwn, await store.sharing(of: listID) == nil {
+            // Nobody else is to be told: it waits in the queue like everything.
+            try await store.delete(listID)
+        } else {
+            try await needingService { try await self.store.delete(listID) }
+        }
         close()
         return listID.isOwn
             ? "\(ListText.oneLine(list.title)) is deleted."
@@ -171,8 +182,11 @@ extension ShoppingSession {
     private func needingService<Value: Sendable>(
         _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
+        try requireAccount()
         do {
             return try await body()
+        } catch let error as CKError {
+            throw CannotDo("The service did not do it: \(error.localizedDescription)")
         } catch let error as CacheError {
             let cause = error.failure.map { " \($0.message)" } ?? ""
             throw CannotDo("\(error)\(cause)")

@@ -27,6 +27,56 @@ struct SignOutTests {
         #expect(try await again.signOut(sendingFirst: false) == 1)
     }
 
+    @Test func modeAndNoticesSurviveRestart() async throws {
+        let world = try ShoppingWorld()
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
+        var screen = try #require(try await tablet.screen(of: weekly))
+        #expect(screen.mode == .planning)
+        screen.enter(.shopping)
+        try await tablet.keep(screen, of: weekly)
+        try await phone.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
+        try await phone.sync()
+        try await tablet.sync()
+        try await tablet.close()
+        let again = try await world.open("tablet")
+        var restored = try #require(try await again.screen(of: weekly))
+        #expect(restored.mode == .shopping)
+        #expect(restored.rows.map(\.item.name) == ["Milk"])
+        #expect(restored.notices.map(\.name) == ["Eggs"])
+        restored.enter(.planning)
+        try await again.keep(restored, of: weekly)
+        #expect(try await again.screen(of: weekly)?.mode == .planning)
+    }
+
+    @Test func pendingChangesAreNamed() async throws {
+        let world = try ShoppingWorld()
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+        #expect(
+            try await phone.pendingSentences() == [
+                "the list Groceries itself", "create Groceries in Groceries",
+                "add Milk in Groceries",
+            ])
+        try await phone.sync()
+        #expect(try await phone.pendingSentences().isEmpty)
+    }
+
+    @Test func lostServiceIsAnnouncedAndItsReturn() async throws {
+        let world = try ShoppingWorld()
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.sync()
+        var changes = await phone.changes().makeAsyncIterator()
+        world.cloud.faults.nextRequests(4, .dropConnectionBeforeCommit)
+        await phone.start()
+        try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+        #expect(await changes.next()?.kind == .serviceLost)
+        #expect(await changes.next()?.kind == .serviceBack)
+        try await phone.close()
+    }
+
     @Test func refusedChangeIsResolvedByThePerson() async throws {
         let world = try ShoppingWorld()
         let phone = try await world.open("phone")

@@ -40,6 +40,29 @@ extension ShoppingStore {
         }
     }
 
+    /// What waits to be sent, in words, oldest first: at most as many as one look needs.
+    public func pendingSentences(limit: Int = 100) throws -> [String] {
+        var sentences: [String] = []
+        for scope in [CKDatabase.Scope.private, .shared] {
+            for id in try cache.pendingRecordIDs(in: scope, limit: limit) {
+                let listID = ListID(id.zoneID)
+                let known = listID.flatMap { self.list($0) }
+                guard let listID, let entry = listsByID[listID]?.journal.entry(id: id.recordName)
+                else {
+                    sentences.append("the list \(known?.title ?? id.recordName) itself")
+                    continue
+                }
+                let name = entry.itemID.flatMap { itemID in
+                    known?.items.first { $0.id == itemID }?.name
+                }
+                sentences.append(
+                    "\(entry.action.rawValue) \(name ?? entry.value ?? "") in \(known?.title ?? "")"
+                )
+            }
+        }
+        return sentences.prefix(limit).map { ListText.oneLine($0) }
+    }
+
     /// Sends refused changes once more.
     public func retry(_ changes: [RefusedChange]) async throws {
         try await cache.retryAttentionItems(changes.map(\.item))

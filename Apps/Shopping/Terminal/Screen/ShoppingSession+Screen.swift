@@ -64,7 +64,9 @@ extension ShoppingSession {
                 switch page {
                 case .activity: try await showActivity()
                 case .people: try await people()
-                case .queue: try await status() + "\n" + showRefused()
+                case .queue:
+                    try await status() + "\n" + showRefused() + "\nTo be sent:\n"
+                        + store.pendingSentences().joined(separator: "\n")
                 case .list, .help: ""
                 }
             model?.page = page

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+/// The shopping app as two people use it: real programs, one service, and a terminal that is played.
+@Suite struct ShoppingTogetherTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Types lines into a person's app until it ends; what it printed.
+    private func shop(
+        _ user: String, _ arguments: [String] = [], at instance: ServedInstance? = nil,
+        typing lines: [String] = []
+    ) throws -> String {
+        let (input, output) = (Pipe(), Pipe())
+        let process = try ChildProcess(
+            [
+                ServedInstance.executable(named: "shopping").path, "--data",
+                folder.path + "/" + user,
+            ] + arguments,
+            input: input.fileHandleForReading, output: output.fileHandleForWriting,
+            environment: environment(user, instance))
+        for end in [input.fileHandleForReading, output.fileHandleForWriting] { try end.close() }
+        try input.fileHandleForWriting.write(
+            contentsOf: Data(lines.map { $0 + "\n" }.joined().utf8))
+        try input.fileHandleForWriting.close()
+        let printed = try output.fileHandleForReading.readToEnd() ?? Data()
+        #expect(process.end() == 0)
+        return String(decoding: printed, as: UTF8.self)
+    }
+
+    private func environment(_ user: String, _ instance: ServedInstance?) -> [String: String] {
+        guard let instance else { return [:] }
+        return [
+            "STRATUS_URL": instance.url, "STRATUS_API_TOKEN": "development",
+            "STRATUS_DEV_USER": user + "@example.org", "STRATUS_DEVICE_ID": user + "s-phone",
+        ]
+    }
+
+    @Test func twoPeopleShareList() throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        // The service knows Bob from when he looked for the first time.
+        #expect(try shop("bob", at: instance, typing: ["sync"]).contains("In step"))
+        let shared = try shop(
+            "alice", at: instance,
+            typing: ["new Groceries", "add Milk; Bread", "share", "invite bob@example.org"])
+        let link = try #require(
+            shared.split(separator: "\n").last { $0.hasPrefix("Link: ") }?.dropFirst(6))
+        let joined = try shop(
+            "bob", at: instance, typing: ["join \(link)", "show", "tick milk", "sync"])
+        #expect(joined.contains("Groceries is open.") && joined.contains("[ ] Bread"))
+        #expect(
+            try shop("bob", at: instance, typing: ["join \(link)"]).contains(
+                "on this device already"))
+        let seen = try shop(
+            "alice", at: instance,
+            typing: ["sync", "show", "people", "activity", "stop", "sync", "people"])
+        #expect(seen.contains("[x] Milk"))
+        #expect(seen.contains("Milk ticked by"))
+        #expect(seen.contains("(may write)"))
+        #expect(seen.contains("Groceries is not shared; type share."))
+        let ended = try shop("bob", at: instance, typing: ["sync", "lists"])
+        #expect(ended.contains("There is no list yet"))
+        #expect(instance.terminate() == 0)
+    }
+
+    @Test func listIsPrintedForPrograms() throws {
+        #expect(
+            try shop("alice", ["do", "new", "Food"]) == "The list Food is made and open.\n")
+        #expect(try shop("alice", ["do", "add", "milk"]) == "milk added (Dairy & Eggs).\n")
+        struct List: Decodable {
+            struct Item: Decodable {
+                let name, aisle: String
+                let isTicked: Bool
+            }
+            let title: String
+            let items: [Item]
+        }
+        let text = try shop("alice", ["show", "--json"])
+        let list = try JSONDecoder().decode(List.self, from: Data(text.utf8))
+        #expect(list.title == "Food" && list.items.map(\.name) == ["milk"])
+        #expect(list.items.map(\.aisle) == ["Dairy & Eggs"] && !list.items[0].isTicked)
+        #expect(try shop("alice", ["show"]).contains("1  [ ] milk"))
+    }
+
+    /// The screen in a terminal: drawn, driven by keys, and gone afterwards.
+    @Test func screenIsDrivenByKeys() throws {
+        _ = try shop("alice", ["do", "new", "Food"])
+        var (leader, follower): (Int32, Int32) = (-1, -1)
+        var size = winsize(ws_row: 10, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0)
+        try #require(openpty(&leader, &follower, nil, nil, &size) == 0)
+        let terminal = FileHandle(fileDescriptor: follower, closeOnDealloc: true)
+        let person = FileHandle(fileDescriptor: leader, closeOnDealloc: true)
+        let process = try ChildProcess(
+            [
+                ServedInstance.executable(named: "shopping").path, "--data",
+                folder.path + "/alice",
+            ], input: terminal, output: terminal, environment: ["NO_COLOR": "1"])
+        try terminal.close()
+        var shown = ""
+        /// Reads what is drawn until a text is there; the test's time limit ends it else.
+        func wait(for text: String) throws {
+            while !shown.contains(text) {
+                let bytes = try #require(try person.read(upToCount: 4_096))
+                shown += String(decoding: bytes, as: UTF8.self)
+            }
+        }
+        try wait(for: "Nothing to buy; press a to add.")
+        try person.write(contentsOf: Data("amilk\r".utf8))
+        try wait(for: "> [ ] milk")
+        try person.write(contentsOf: Data("\u{1B}".utf8))
+        try wait(for: "Food (1 to buy) [planning]")
+        shown = ""
+        try wait(for: "a add  space tick")
+        try person.write(contentsOf: Data(" ".utf8))
+        try wait(for: "> [x] milk")
+        #expect(!shown.contains("\u{1B}[7m"))
+        try person.write(contentsOf: Data("q".utf8))
+        try wait(for: "\u{1B}[?1049l")
+        #expect(process.end() == 0)
+    }
+}
