@@ -2,7 +2,8 @@ import Foundation
 import Testing
 
 /// The shopping app as two people use it: real programs, one service, and a terminal that is played.
-@Suite struct ShoppingTogetherTests {
+@Suite(.timeLimit(.minutes(2)))
+struct ShoppingTogetherTests {
     private let folder: TemporaryFolder
 
     init() throws {
@@ -103,7 +104,8 @@ import Testing
         /// Reads what is drawn until a text is there; the test's time limit ends it else.
         func wait(for text: String) throws {
             while !shown.contains(text) {
-                let bytes = try #require(try person.read(upToCount: 4_096))
+                let bytes = person.availableData
+                try #require(!bytes.isEmpty)
                 shown += String(decoding: bytes, as: UTF8.self)
             }
         }
