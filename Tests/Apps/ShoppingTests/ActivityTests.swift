@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func duplicatesAreOfferedAndMerged() {
+    @Test func duplicatesAreOfferedAndMerged() throws {
         let journal = Journal(
             listID: "weekly",
             entries: [
@@ -77,7 +77,7 @@ import Testing
         let groups = journal.list().duplicates
         #expect(groups.map { $0.map(\.name) } == [["milk", "Milk"]])
         #expect(
-            journal.list().merging(groups[0])
+            journal.list().merging(try #require(groups.first))
                 == [.note(itemID: "milk", text: "2 pints"), .remove(itemID: "Milk")])
     }
 
