@@ -14,7 +14,7 @@ struct User: AsyncParsableCommand {
             """,
         subcommands: [
             Create.self, List.self, Disable.self, Enable.self, Verify.self, Password.self,
-            Delete.self,
+            Export.self, Delete.self,
         ])
 
     struct Create: AsyncParsableCommand {
@@ -130,20 +130,73 @@ struct User: AsyncParsableCommand {
         }
     }
 
-    struct Delete: AsyncParsableCommand {
+    struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete an account with its sessions and keys; the records stay.",
+            abstract: "Write all that a user has in private databases to a new tar file.",
             discussion: """
-                Prints the user's record name. The private databases stay as the files \
-                databases/…/RECORD-NAME.sqlite; remove them while the service is stopped.
+                Records are lines of JSON, assets are files; account.json says whose they are. Encrypted \
+                values are as the service has them.
                 """)
 
         @OptionGroup var folder: CommandFolder
         @Argument var user: String
 
+        @Option(name: .shortAndLong, help: "The file to write; it must not exist.")
+        var output: String
+
         func run() async throws {
-            try await folder.withService {
-                print(try await $0.accounts.deleteUser(user).recordName)
+            try await folder.withService { service in
+                let row = try await service.accounts.user(user)
+                let descriptor = open(output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+                guard descriptor >= 0 else {
+                    throw OneSentence("The file \(output) is there already, or cannot be made.")
+                }
+                let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+                do {
+                    try await service.writeArchive(of: row) { bytes in
+                        try handle.write(contentsOf: Data(bytes))
+                    }
+                    try handle.synchronize()
+                } catch {
+                    // Half an archive looks like a whole one.
+                    unlink(output)
+                    throw error
+                }
+            }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete an account with its sessions and keys; the records stay.",
+            discussion: """
+                Prints the user's record name. With --with-records all that is in the private databases is \
+                deleted too, and the shares of others are left. Of a private database stays the file \
+                databases/…/RECORD-NAME.sqlite; remove it while the service is stopped.
+                """)
+
+        @OptionGroup var folder: CommandFolder
+        @Argument var user: String
+
+        @Flag(help: "Delete the records too; --confirm says so once more.")
+        var withRecords = false
+
+        @Option(
+            help: ArgumentHelp(
+                "The user once more, as typed before: then the records are deleted.",
+                valueName: "user"))
+        var confirm: String?
+
+        func run() async throws {
+            try await folder.withService { service in
+                let row = try await service.accounts.user(user)
+                if withRecords {
+                    guard confirm == user else {
+                        throw OneSentence("Nothing was deleted: add --confirm \(user)")
+                    }
+                    try await service.removeData(of: row)
+                }
+                print(try await service.accounts.deleteUser(row.recordName).recordName)
             }
         }
     }

@@ -59,6 +59,7 @@ enum PageTemplates {
         by my e-mail address</label>
         <button type="submit">Sign in</button>
         </form>
+        <p><a href="/auth/recover">I forgot my password</a></p>
         {{#isSignUpOpen}}<p><a href="/auth/sign-up?request={{request}}{{way}}">Make an account</a></p>\
         {{/isSignUpOpen}}
         {{/main}}

@@ -18,6 +18,10 @@ struct Pages: Sendable {
                 "sign-in": try MustacheTemplate(string: PageTemplates.signIn),
                 "sign-up": try MustacheTemplate(string: PageTemplates.signUp),
                 "sign-out": try MustacheTemplate(string: PageTemplates.signOut),
+                "account-open": try MustacheTemplate(string: PageTemplates.accountOpen),
+                "account": try MustacheTemplate(string: PageTemplates.account),
+                "account-delete": try MustacheTemplate(string: PageTemplates.accountDelete),
+                "recover": try MustacheTemplate(string: PageTemplates.recover),
                 "message": try MustacheTemplate(string: PageTemplates.message),
             ])
     }

@@ -16,7 +16,7 @@ struct SignInPages: Sendable {
 
     private static let formBytes = 16_384
 
-    private var service: CloudService { routes.service }
+    var service: CloudService { routes.service }
 
     func add(to router: Router<ServerContext>) {
         for (path, template) in [("sign-in", "sign-in"), ("sign-up", "sign-up")] {
@@ -31,6 +31,7 @@ struct SignInPages: Sendable {
                 }
             }
         }
+        addAccount(to: router)
         // Where an app that took its token sends the browser, so that no address with a token stays there.
         router.get("auth/signed-in") { request, _ in
             await page(of: request) {
@@ -136,7 +137,7 @@ struct SignInPages: Sendable {
 
     // MARK: The guards of forms
 
-    private func show(
+    func show(
         _ template: String, _ values: [String: Any], to request: Request,
         status: HTTPResponse.Status = .ok, retryAfterSeconds: Double? = nil,
         formTarget: String? = nil
@@ -155,9 +156,9 @@ struct SignInPages: Sendable {
         return response
     }
 
-    private var cookieName: String { routes.isSecure ? "__Host-stratus-form" : "stratus-form" }
+    var cookieName: String { routes.isSecure ? "__Host-stratus-form" : "stratus-form" }
 
-    private func checkedFields(_ request: Request) async throws -> Fields {
+    func checkedFields(_ request: Request) async throws -> Fields {
         guard isFromHere(request) else { throw SignInRefusal.expired }
         var limits = service.settings.limits
         limits.requestBodyBytes = Self.formBytes
@@ -180,7 +181,7 @@ struct SignInPages: Sendable {
     }
 
     /// Runs a page's work and turns what it throws into a page.
-    private func page(
+    func page(
         of request: Request, _ work: () async throws -> Response
     ) async -> Response {
         do {
@@ -210,7 +211,7 @@ struct SignInPages: Sendable {
 }
 
 /// The fields of a form, or of an address's query; empty where there is none.
-private struct Fields {
+struct Fields {
     private var values: [String: String] = [:]
 
     init(_ request: Request) {

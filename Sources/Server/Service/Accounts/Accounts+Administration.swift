@@ -114,11 +114,17 @@ extension Accounts {
 
     /// Gives a user another password and ends all sessions.
     public func setPassword(_ password: String, _ name: String) async throws {
+        try await setPassword(password, name, from: "command")
+    }
+
+    func setPassword(
+        _ password: String, _ name: String, from networkAddress: String
+    ) async throws {
         var user = try await user(name)
         guard Accounts.normalised(emailAddress: user.name) != nil else {
             throw ServiceError.invalid("Only users with an e-mail address sign in by password.")
         }
-        user.passwordHash = try await hash(password)
+        user.passwordHash = try await hash(password, from: networkAddress)
         user.emailAddress = user.emailAddress ?? user.name
         try await update(user)
         try await directory.deleteSessions(of: user.recordName)

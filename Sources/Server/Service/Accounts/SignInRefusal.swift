@@ -68,6 +68,10 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     public static let expired = Self(
         .expired, "This page has expired. Go back to the app and sign in again.")
 
+    static let wrongCode = Self(
+        .wrong, "The e-mail address or the recovery code is not right.")
+    static let pageExpired = Self(
+        .expired, "This page has expired. Say your password again at /auth/account.")
     static let foreignCallback = Self(
         .foreignCallback,
         "The app asks for your sign-in at an address that its API token does not allow. Who runs the "

@@ -131,7 +131,9 @@ struct ZoneFeed {
     /// - Throws: ``ServiceError`` when this zone cannot be served.
     func page(_ item: ChangesZone.Item, room: inout Int) throws -> ChangesZone.Page {
         guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
-        guard name != ZoneID.defaultZoneName || context.scope == .public else {
+        guard
+            name != ZoneID.defaultZoneName || context.scope == .public || context.readsDefaultZone
+        else {
             throw ServiceError.noChangesInDefaultZone
         }
         let (zone, rights) = try context.existingZone(named: name, reader)

@@ -20,6 +20,8 @@ public struct RequestContext: Sendable {
     let work = RequestWork()
     /// Whether it is answered on a thread that may wait and compute for long.
     var isHeavy = false
+    /// Whether the default zone is read like any other: for an account's archive, and its end.
+    var readsDefaultZone = false
     /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
     /// database.
     private(set) var viewedOwner: String?
@@ -62,6 +64,13 @@ public struct RequestContext: Sendable {
     func viewing(_ owner: String, in scope: DatabaseScope) -> RequestContext {
         var context = viewing(owner)
         context.scope = scope
+        return context
+    }
+
+    /// The same caller's request to the shared database.
+    var viewingShared: RequestContext {
+        var context = self
+        context.scope = .shared
         return context
     }
 

@@ -18,6 +18,8 @@ struct TokenSigner: Sendable {
         case webAuthToken = 3
         case signInRequest = 20
         case formToken = 21
+        case accountProof = 22
+        case recoveryCode = 23
         case uploadAddress = 30
         case downloadAddress = 31
         case assetReceipt = 32

@@ -1,0 +1,137 @@
+import StratusRecords
+import StratusStorage
+import StratusWire
+
+/// Removes what a user has: the zones of the private databases, what the default zones hold, and the part in others'
+/// shares. What a process that ends leaves, the same call removes.
+struct AccountRemoval: Sendable {
+    private static let zonesAtOnce = 100
+
+    let components: ServiceComponents
+
+    func removeData(of userRecordName: String) async throws {
+        for address in try await components.directory.containers() {
+            let context = RequestContext(
+                owner: userRecordName, at: address, scope: .private, components.settings)
+            try await leaveShares(context.viewingShared)
+            let databases = try await components.storage.databases()
+            if databases.contains(DatabaseAddress(address, .public)) {
+                try await emptyPublicUser(userRecordName, at: address)
+            }
+            guard databases.contains(DatabaseAddress(address, .private(owner: userRecordName)))
+            else { continue }
+            let zones = try await zoneIDs(in: context)
+            try await delete(
+                zones.filter { $0.zoneName != ZoneID.defaultZoneName }, in: context)
+            try await emptyDefaultZone(context)
+        }
+    }
+
+    private func zoneIDs(in context: RequestContext) async throws -> [ZoneIDDictionary] {
+        try await ZonesList.answer(.init(), in: context, with: components).items.compactMap {
+            try? $0.get().zoneID  // A zone that cannot be read is the operator's; it is not deleted unread.
+        }
+    }
+
+    /// A zone that is deleted from the shared database is left: its owner keeps it.
+    private func leaveShares(_ context: RequestContext) async throws {
+        try await delete(try await zoneIDs(in: context), in: context)
+    }
+
+    private func delete(_ zones: [ZoneIDDictionary], in context: RequestContext) async throws {
+        for start in stride(from: 0, to: zones.count, by: Self.zonesAtOnce) {
+            let some = zones[start..<min(start + Self.zonesAtOnce, zones.count)]
+            let results = try await ZonesModify.answer(
+                .init(operations: some.map { .init(.delete, $0) }), in: context, with: components)
+            for result in results.items { _ = try result.get() }
+        }
+    }
+
+    private func emptyDefaultZone(_ context: RequestContext) async throws {
+        var archive = ZoneReading(components: components, context: context)
+        while let page = try await archive.nextPage(of: ZoneIDDictionary()) {
+            try await modify(
+                page.map { record in
+                    // The system keeps a user's own record: it loses what was in it.
+                    record.recordType == RecordDictionary.userRecordType
+                        ? .init(.forceReplace, .emptyUser(record.recordName ?? ""))
+                        : .init(.forceDelete, RecordDictionary(recordName: record.recordName))
+                }, in: context)
+        }
+    }
+
+    /// What the user's own record of the public database said; the records of apps there stay with them.
+    private func emptyPublicUser(_ name: String, at address: ContainerAddress) async throws {
+        let context = RequestContext(
+            owner: name, at: address, scope: .public, components.settings)
+        try await modify([.init(.forceReplace, .emptyUser(name))], in: context)
+    }
+
+    private func modify(
+        _ operations: [RecordsModify.Operation], in context: RequestContext
+    ) async throws {
+        guard !operations.isEmpty else { return }
+        let answer = try await RecordsModify.answer(
+            .init(operations: operations, isAtomic: false), in: context, with: components)
+        for case .failure(let failure) in answer.records where failure.error.code != .notFound {
+            throw failure.error
+        }
+    }
+}
+
+extension RecordDictionary {
+    fileprivate static let userRecordType = "Users"
+
+    fileprivate static func emptyUser(_ name: String) -> RecordDictionary {
+        RecordDictionary(recordName: name, recordType: userRecordType)
+    }
+}
+
+extension RequestContext {
+    /// A user's own request that no client sent.
+    init(
+        owner: String, at address: ContainerAddress, scope: DatabaseScope,
+        _ settings: ServiceSettings
+    ) {
+        self.init(
+            caller: Caller(userRecordName: owner, device: "account", wantsExtensions: true),
+            address: address, scope: scope, origin: "", limits: settings.limits,
+            nowMilliseconds: settings.world.nowMilliseconds())
+        readsDefaultZone = true
+    }
+}
+
+/// Reads a zone's records page by page, those of the default zone too.
+struct ZoneReading {
+    private static let recordsAtOnce = 200
+
+    let components: ServiceComponents
+    let context: RequestContext
+    private var syncToken: String?
+    private var isAtEnd = false
+
+    init(components: ServiceComponents, context: RequestContext) {
+        self.components = components
+        self.context = context
+    }
+
+    /// The next records; nil behind the last.
+    mutating func nextPage(of zoneID: ZoneIDDictionary) async throws -> [RecordDictionary]? {
+        guard !isAtEnd else { return nil }
+        let item = ChangesZone.Item(
+            zoneID: zoneID, syncToken: syncToken, resultsLimit: Self.recordsAtOnce)
+        let answer = try await ChangesZone.answer(
+            .init(zones: [item]), in: context, with: components)
+        guard let result = answer.items.first else { return nil }
+        let page: ChangesZone.Page
+        switch result {
+        case .success(let found): page = found
+        case .failure(let failure): throw failure.error
+        }
+        syncToken = page.syncToken
+        isAtEnd = !page.moreComing
+        return page.records.compactMap {
+            if case .record(let record) = $0 { record } else { nil }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import StratusRecords
+import StratusStorage
+
+/// A person's own account, as its page shows it.
+package struct OwnAccount: Sendable {
+    package var user: UserRow
+    /// The oldest first.
+    package var sessions: [SessionRow]
+    /// For the page's forms.
+    package var proof: String
+}
+
+/// What a person does with an account of their own, without the operator.
+struct AccountDesk: Sendable {
+    let components: ServiceComponents
+    let watch: DirectoryWatch
+
+    private var accounts: Accounts { components.accounts }
+    private var directory: any Directory { components.directory }
+    private var now: Int64 { components.settings.world.nowMilliseconds() }
+
+    /// Lets a person in who says the right e-mail address and password.
+    ///
+    /// - Parameter secret: Of the browser's cookie.
+    /// - Throws: ``SignInRefusal``.
+    func open(_ form: SignInForm, secret: String) async throws -> OwnAccount {
+        try await watch.refresh()
+        return try await account(try await accounts.user(signingIn: form), secret: secret)
+    }
+
+    /// The account of a page's form.
+    ///
+    /// - Throws: ``SignInRefusal/expired``.
+    func account(proof text: String, secret: String) async throws -> OwnAccount {
+        try await watch.refresh()
+        guard let proof = AccountProof(text: text, signer: try await components.tokenSigner()),
+            proof.secret == secret, now - proof.issuedMilliseconds < AccountProof.seconds * 1_000,
+            let user = try await directory.user(recordName: proof.userRecordName),
+            !user.isDisabled, AccountProof.mark(of: user) == proof.passwordMark
+        else { throw SignInRefusal.pageExpired }
+        return OwnAccount(
+            user: user, sessions: try await directory.sessions(of: user.recordName), proof: text)
+    }
+
+    private func account(_ user: UserRow, secret: String) async throws -> OwnAccount {
+        let proof = AccountProof(
+            userRecordName: user.recordName, passwordMark: AccountProof.mark(of: user),
+            secret: secret, issuedMilliseconds: now)
+        return OwnAccount(
+            user: user, sessions: try await directory.sessions(of: user.recordName),
+            proof: proof.text(sealedBy: try await components.tokenSigner()))
+    }
+
+    /// Ends one of the account's sessions; another's stays.
+    func endSession(_ identifier: String, of account: OwnAccount) async throws {
+        guard let session = account.sessions.first(where: { $0.identifier == identifier }) else {
+            return
+        }
+        for address in try await directory.containers()
+        where session.address == nil || session.address == address {
+            try await accounts.revoke(session, at: address)
+        }
+        try await accounts.endSession(session.identifier)
+    }
+
+    /// Gives the account another password, by the one that it has; all sessions end.
+    ///
+    /// - Parameter form: The account's address, the password so far, and where the form came from.
+    func changePassword(
+        of account: OwnAccount, to password: String, _ form: SignInForm, secret: String
+    ) async throws -> OwnAccount {
+        try await confirm(account, form)
+        try await accounts.setPassword(
+            password, account.user.recordName, from: form.networkAddress)
+        return try await self.account(
+            try await accounts.user(account.user.recordName), secret: secret)
+    }
+
+    /// Checks that whoever is at the page knows the account's password.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    private func confirm(_ account: OwnAccount, _ form: SignInForm) async throws {
+        var form = form
+        form.emailAddress = account.user.name
+        guard try await accounts.user(signingIn: form).recordName == account.user.recordName else {
+            throw SignInRefusal.wrong
+        }
+    }
+
+    /// What lets the person in who forgets the password; nil for an account without one.
+    func recoveryCode(of account: OwnAccount) async throws -> String? {
+        RecoveryCode(of: account.user, signer: try await components.tokenSigner())?.text
+    }
+
+    /// Gives an account another password by its recovery code; all sessions end.
+    ///
+    /// The same is said whether there is such an account or not, and guesses count as those of passwords.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    func recover(
+        _ form: SignInForm, code: String, secret: String
+    ) async throws -> OwnAccount {
+        try await watch.refresh()
+        guard let name = Accounts.normalised(emailAddress: form.emailAddress) else {
+            throw SignInRefusal.wrongCode
+        }
+        let attempt = try accounts.guesses.take(account: name, from: form.networkAddress)
+        guard let user = try await directory.user(named: name),
+            let right = RecoveryCode(of: user, signer: try await components.tokenSigner()),
+            right.matches(code)
+        else { throw SignInRefusal.wrongCode }
+        attempt.succeeded()
+        guard !user.isDisabled else { throw SignInRefusal.disabled }
+        try await accounts.setPassword(
+            form.password, user.recordName, from: form.networkAddress)
+        return try await account(try await accounts.user(user.recordName), secret: secret)
+    }
+
+    /// Deletes the account with its data, by its password.
+    func delete(_ account: OwnAccount, _ form: SignInForm) async throws {
+        try await confirm(account, form)
+        // Nobody writes meanwhile what would be left.
+        try await directory.deleteSessions(of: account.user.recordName)
+        accounts.forget()
+        try await AccountRemoval(components: components).removeData(of: account.user.recordName)
+        _ = try await accounts.deleteUser(account.user.recordName)
+    }
+}

@@ -1,0 +1,63 @@
+import StratusRecords
+import StratusStorage
+
+/// What a person does with an account of their own, on its page.
+extension CloudService {
+    private var desk: AccountDesk {
+        AccountDesk(components: components, watch: pipeline.watch)
+    }
+
+    /// Lets a person in who says the right e-mail address and password.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    package func openAccount(_ form: SignInForm, secret: String) async throws -> OwnAccount {
+        try await desk.open(form, secret: secret)
+    }
+
+    /// The account of a page's form.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    package func account(proof: String, secret: String) async throws -> OwnAccount {
+        try await desk.account(proof: proof, secret: secret)
+    }
+
+    package func endSession(_ identifier: String, of account: OwnAccount) async throws {
+        try await desk.endSession(identifier, of: account)
+    }
+
+    /// Gives the account another password, by the one that it has; all sessions end.
+    package func changePassword(
+        of account: OwnAccount, to password: String, _ form: SignInForm, secret: String
+    ) async throws -> OwnAccount {
+        try await desk.changePassword(of: account, to: password, form, secret: secret)
+    }
+
+    package func recoveryCode(of account: OwnAccount) async throws -> String? {
+        try await desk.recoveryCode(of: account)
+    }
+
+    /// Gives an account another password by its recovery code; all sessions end.
+    package func recover(
+        _ form: SignInForm, code: String, secret: String
+    ) async throws -> OwnAccount {
+        try await desk.recover(form, code: code, secret: secret)
+    }
+
+    /// Deletes the account with its data, by its password.
+    package func delete(_ account: OwnAccount, _ form: SignInForm) async throws {
+        try await desk.delete(account, form)
+    }
+
+    /// Removes a user's data, as the command line does before it deletes the account.
+    package func removeData(of user: UserRow) async throws {
+        try await AccountRemoval(components: components).removeData(of: user.recordName)
+    }
+
+    /// All that a user has in private databases, as one tar file.
+    package func writeArchive(
+        of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
+    ) async throws {
+        var archive = AccountArchive(components: components, write: write)
+        try await archive.write(user)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import StratusClient
+import StratusService
+import StratusTesting
+import Testing
+
+/// A person's whole data: as one archive, and gone.
+@Suite struct OwnDataTests {
+    @Test func archiveHoldsEveryRecordAndAsset() async throws {
+        let trip = try await Trip()
+        let scratch = try Scratch()
+        let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let file = scratch.folder.appendingPathComponent("photo")
+        try bytes.write(to: file)
+        // One in the default zone, which no change feed has; two with the same picture.
+        let note = CKRecord(recordType: "Note", recordID: .init(recordName: "note"))
+        let more = (0..<300).map {
+            CKRecord(recordType: "Hut", recordID: .init(recordName: "n\($0)", zoneID: trips))
+        }
+        for record in [note] + more.prefix(2) { record["photo"] = CKAsset(fileURL: file) }
+        let database = trip.ida.privateCloudDatabase
+        try await database.save(note)
+        _ = try await database.modifyRecords(saving: more, deleting: [])
+        _ = try await trip.bo.privateCloudDatabase.save(CKRecord(recordType: "Secret"))
+
+        let files = try await archive(of: "ida@example.org", trip.cloud)
+        let account = try #require(files["account.json"])
+        let profile = try JSONSerialization.jsonObject(with: account) as? [String: Any]
+        let user = try await trip.ida.userRecordID().recordName
+        #expect(profile?["userRecordName"] as? String == user)
+        var names: Set<String> = []
+        var pictures: Set<String> = []
+        for (path, content) in files where path.hasSuffix(".jsonl") {
+            #expect(path.hasPrefix("\(Trip.identifier)/development/zone-000"))
+            for line in content.split(separator: UInt8(ascii: "\n")) {
+                let record = try #require(
+                    try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
+                names.insert(record["recordName"] as? String ?? "")
+                let fields = record["fields"] as? [String: [String: Any]]
+                guard let asset = fields?["photo"]?["value"] as? [String: Any] else { continue }
+                let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+                pictures.insert(folder + "/" + (asset["downloadURL"] as? String ?? ""))
+            }
+        }
+        #expect(
+            names.isSuperset(of: ["note", "trail", "hut", "diary"] + (0..<300).map { "n\($0)" }))
+        #expect(pictures.count == 2)
+        for picture in pictures { #expect(files[picture] == bytes, "\(picture)") }
+        #expect(!files.values.contains { $0.range(of: Data("Secret".utf8)) != nil })
+    }
+
+    @Test func removedDataIsGoneAndSharesAreLeft() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        try await trip.join(share, trip.bo)
+        let own = trip.bo.privateCloudDatabase
+        _ = try await own.save(CKRecordZone(zoneName: "Own"))
+        let inZone = CKRecord.ID(recordName: "in zone", zoneID: .init(zoneName: "Own"))
+        let inDefault = CKRecord.ID(recordName: "in default zone")
+        for id in [inZone, inDefault] {
+            _ = try await own.save(CKRecord(recordType: "Note", recordID: id))
+        }
+        #expect(try await trip.bo.sharedCloudDatabase.allRecordZones().count == 1)
+
+        let service = trip.cloud.service
+        let user = try await service.accounts.user("bo@example.org")
+        try await service.removeData(of: user)
+        #expect(try await own.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
+        await #expect(throws: CKError.self) { try await own.record(for: inDefault) }
+        #expect(try await trip.bo.sharedCloudDatabase.allRecordZones().isEmpty)
+        let files = try await archive(of: "bo@example.org", trip.cloud)
+        #expect(!files.values.contains { $0.range(of: Data("Note".utf8)) != nil })
+        // The owner keeps what was shared, without him.
+        let left = try #require(
+            try await trip.ida.privateCloudDatabase.record(for: share.recordID) as? CKShare)
+        #expect(left.participants.count == 1 || left.participants[1].acceptanceStatus != .accepted)
+        #expect(
+            try await trip.ida.privateCloudDatabase.record(for: trip.trail.recordID)["region"]
+                != nil)
+        // What ended is removed when it is asked for again.
+        try await service.removeData(of: user)
+    }
+
+    /// The files of an archive, read as tar does.
+    private func archive(of user: String, _ cloud: TestCloud) async throws -> [String: Data] {
+        let pieces = Kept<[UInt8]>()
+        try await cloud.service.writeArchive(of: cloud.service.accounts.user(user)) { bytes in
+            #expect(bytes.count <= 1_000_000)
+            pieces.add(bytes)
+        }
+        let bytes = pieces.all.flatMap { $0 }
+        #expect(bytes.count % 512 == 0)
+        var files: [String: Data] = [:]
+        var offset = 0
+        func text(_ start: Int, _ count: Int) -> String {
+            String(
+                decoding: bytes[(offset + start)..<(offset + start + count)].prefix { $0 != 0 },
+                as: UTF8.self)
+        }
+        while offset < bytes.count, bytes[offset] != 0 {
+            let (folder, name) = (text(345, 155), text(0, 100))
+            let size = try #require(Int(text(124, 11), radix: 8))
+            #expect(text(257, 5) == "ustar")
+            let body = bytes[(offset + 512)..<(offset + 512 + size)]
+            files[folder.isEmpty ? name : folder + "/" + name] = Data(body)
+            offset += 512 + (size + 511) / 512 * 512
+        }
+        #expect(bytes.count - offset == 1_024)
+        return files
+    }
+}
