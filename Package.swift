@@ -421,6 +421,17 @@ for target in package.targets where target.type == .test {
         .executableTarget(
             name: "mapping-demo", dependencies: ["CloudKit", "StratusMapping"],
             path: "Tests/Documents/MappingDemo"),
+        // The files of the packages under Examples, which Scripts/test-packages builds as they are.
+        .executableTarget(
+            name: "example-client", dependencies: ["CloudKit"], path: "Examples/Client/Sources"),
+        .executableTarget(
+            name: "example-cache", dependencies: ["CloudKit", "StratusCache"],
+            path: "Examples/Cache/Sources"),
+        .executableTarget(
+            name: "example-sharing", dependencies: ["CloudKit"], path: "Examples/Sharing/Sources"),
+        .testTarget(
+            name: "ExampleTests", dependencies: ["CloudKit", "StratusTesting"],
+            path: "Examples/Testing/Tests"),
         // What foreign code bases call, in the manner of their time.
         .testTarget(
             name: "ForeignCodeTests", dependencies: ["CloudKit", "StratusTesting"],
