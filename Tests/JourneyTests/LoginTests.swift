@@ -61,10 +61,60 @@ import Testing
         #expect(mode as? Int == 0o600)
         #expect(try status(of: secret, token, instance) == 200)
 
+        let elsewhere = environment.merging(["STRATUS_KEY_FOLDER": device.path + "/other"]) { $1 }
+        _ = try program(
+            "stratus-login", ["--email", "ida@example.org"], elsewhere,
+            input: Self.password + "\n")
+        let sessions = try program("stratus-login", ["--sessions"], environment).output
+            .split(separator: "\n").map {
+                $0.split(separator: "\t", omittingEmptySubsequences: false)
+            }
+        #expect(sessions.count == 2 && sessions.count { $0.last == "*" } == 1)
+        let other = try #require(sessions.first { $0.last != "*" }?.first)
+        let ended = try program(
+            "stratus-login", ["--sessions", "--end-session", String(other)], environment)
+        #expect(ended.status == 0 && ended.output.split(separator: "\n").count == 1)
+        #expect(try program("stratus-login", ["--status"], elsewhere).status == 1)
+
         let out = try program("stratus-login", ["--sign-out"], environment)
         #expect(out.status == 0)
         // The printed token was of the same session.
         #expect(try status(of: secret, token, instance) == 421)
+        #expect(instance.terminate() == 0)
+    }
+
+    /// The operator's commands for one's data, beside a running service.
+    @Test func operatorExportsAndDeletesOneUsersRecords() throws {
+        let (instance, token) = try serve()
+        let environment = ["STRATUS_URL": instance.url, "STRATUS_API_TOKEN": token]
+        let signIn = try program(
+            "shopping", ["--data", device.path, "sign-in"], environment, playing: instance)
+        #expect(signIn.status == 0)
+        _ = try program(
+            "shopping", ["--data", device.path], environment,
+            input: "new Party\nadd Candles\nsync\n")
+        func archive(_ name: String) throws -> String {
+            let path = device.path + "/" + name
+            let run = try CommandRun([
+                "user", "export", "--data", service.path, "ida@example.org", "-o", path,
+            ])
+            #expect(run.status == 0)
+            return String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        }
+        #expect(try archive("before.tar").contains("Party"))
+        let unsure = try CommandRun([
+            "user", "delete", "--data", service.path, "--with-records", "ida@example.org",
+        ])
+        #expect(unsure.status != 0)
+        #expect(try archive("after.tar").contains("Party"))
+        let sure = try CommandRun([
+            "user", "delete", "--data", service.path, "--with-records", "--confirm",
+            "ida@example.org", "ida@example.org",
+        ])
+        #expect(sure.status == 0 && sure.output.hasPrefix("_"))
+        let signedOut = try program(
+            "shopping", ["--data", device.path], environment, input: "sync\n")
+        #expect(!signedOut.output.contains("In step"))
         #expect(instance.terminate() == 0)
     }
 

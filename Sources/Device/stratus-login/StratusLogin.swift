@@ -42,6 +42,18 @@ struct StratusLogin: AsyncParsableCommand {
     @Flag(help: "Sign nobody in; tell who is. The status is 1 when nobody is.")
     var status = false
 
+    @Flag(
+        help: """
+            List where the account is signed in: identifier, device, when it was last used, and a star for \
+            here; a line each, with tabs between.
+            """)
+    var sessions = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Sign out elsewhere: end this session, as --sessions names it.", valueName: "id"))
+    var endSession: String?
+
     @Flag(help: "Print the web-auth token, and nothing else, to standard output.")
     var printToken = false
 
@@ -96,10 +108,30 @@ struct StratusLogin: AsyncParsableCommand {
             throw ExitCode(1)
         }
         tell("Signed in as \(try await app.userRecordID().recordName).")
+        if sessions || endSession != nil { try await listSessions(app) }
         guard printToken || envFile != nil else { return }
         let token = try await token(of: app, variables)
         if let envFile { try write(token, to: envFile, variables) }
         if printToken { print(token) }
+    }
+
+    private func listSessions(_ app: CKContainer) async throws {
+        let name = app.containerIdentifier ?? ""
+        var all = try await app.connection.sessions(container: name)
+        if let endSession {
+            guard let found = all.first(where: { $0.id == endSession }) else {
+                throw OneSentence("The account has no such session; --sessions lists them.")
+            }
+            all = try await app.connection.revoke([found], container: name)
+        }
+        guard sessions else { return }
+        for session in all {
+            let fields = [
+                session.id, session.deviceID ?? "-", session.lastUseDate.formatted(.iso8601),
+                session.isCurrent ? "*" : "",
+            ]
+            print(fields.joined(separator: "\t"))
+        }
     }
 
     /// A token of this sign-in's own session: it ends with it.

@@ -75,6 +75,8 @@ import Testing
             let good = "http://127.0.0.1:8080/"
             let form = try await page(good)
             #expect(form.status == .ok)
+            // An app on a device stays signed in, unless the person says otherwise.
+            #expect(form.text.contains("name=\"stay\" value=\"1\" checked"))
             #expect(
                 form.headers[.contentSecurityPolicy]?
                     .contains("form-action 'self' http://127.0.0.1:8080;") == true)
