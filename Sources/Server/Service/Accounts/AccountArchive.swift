@@ -11,20 +11,24 @@ import StratusWire
 struct AccountArchive {
     private static let pieceBytes = 256 * 1_024
 
-    let components: ServiceComponents
+    let requests: OwnRequests
+    let storage: any StorageEngine
+    let settings: ServiceSettings
     private var tar: TarWriter
 
     init(
-        components: ServiceComponents,
+        requests: OwnRequests, storage: any StorageEngine, settings: ServiceSettings,
         write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) {
-        self.components = components
-        tar = TarWriter(seconds: components.settings.world.nowMilliseconds() / 1_000, write: write)
+        self.requests = requests
+        self.storage = storage
+        self.settings = settings
+        tar = TarWriter(seconds: settings.world.nowMilliseconds() / 1_000, write: write)
     }
 
     mutating func write(_ user: UserRow) async throws {
         try await tar.add("account.json", wireBytes(of: ProfileLine(user: user)))
-        for address in try await components.storage.databases() {
+        for address in try await storage.databases() {
             guard case .private(let owner) = address.tenant, owner == user.recordName else {
                 continue
             }
@@ -37,8 +41,8 @@ struct AccountArchive {
         let address = database.containerAddress
         guard case .private(let owner) = database.tenant else { return }
         let context = RequestContext(
-            owner: owner, at: address, scope: .private, components.settings)
-        let zones = try await ZonesList.answer(.init(), in: context, with: components).items
+            owner: owner, at: address, scope: .private, settings)
+        let zones = try await requests.answer(ZonesList.self, .init(), in: context).items
         for (index, zone) in zones.enumerated() {
             guard case .success(let zone) = zone else { continue }
             let folder =
@@ -52,7 +56,7 @@ struct AccountArchive {
         _ zoneID: ZoneIDDictionary, _ database: DatabaseAddress, _ context: RequestContext,
         _ folder: String
     ) async throws {
-        var reading = ZoneReading(components: components, context: context)
+        var reading = ZoneReading(requests: requests, context: context)
         // Names of blobs, of 32 bytes: an asset that many records have is there once.
         var numbers: [BlobName: Int] = [:]
         var page = 0
@@ -91,7 +95,7 @@ struct AccountArchive {
         _ blob: BlobName, of database: DatabaseAddress, to path: String
     ) async throws {
         // Gone since its record was read: the record changed meanwhile.
-        guard let reader = try await components.storage.blobs(for: database).open(blob) else {
+        guard let reader = try await storage.blobs(for: database).open(blob) else {
             return
         }
         try await tar.begin(path, sizeBytes: reader.sizeBytes)

@@ -7,14 +7,16 @@ import StratusWire
 struct AccountRemoval: Sendable {
     private static let zonesAtOnce = 100
 
-    let components: ServiceComponents
+    let requests: OwnRequests
+    let storage: any StorageEngine
+    let settings: ServiceSettings
 
     func removeData(of userRecordName: String) async throws {
-        for address in try await components.directory.containers() {
+        for address in try await storage.directory.containers() {
             let context = RequestContext(
-                owner: userRecordName, at: address, scope: .private, components.settings)
+                owner: userRecordName, at: address, scope: .private, settings)
             try await leaveShares(context.viewingShared)
-            let databases = try await components.storage.databases()
+            let databases = try await storage.databases()
             if databases.contains(DatabaseAddress(address, .public)) {
                 try await emptyPublicUser(userRecordName, at: address)
             }
@@ -28,7 +30,7 @@ struct AccountRemoval: Sendable {
     }
 
     private func zoneIDs(in context: RequestContext) async throws -> [ZoneIDDictionary] {
-        try await ZonesList.answer(.init(), in: context, with: components).items.compactMap {
+        try await requests.answer(ZonesList.self, .init(), in: context).items.compactMap {
             try? $0.get().zoneID  // A zone that cannot be read is the operator's; it is not deleted unread.
         }
     }
@@ -41,14 +43,14 @@ struct AccountRemoval: Sendable {
     private func delete(_ zones: [ZoneIDDictionary], in context: RequestContext) async throws {
         for start in stride(from: 0, to: zones.count, by: Self.zonesAtOnce) {
             let some = zones[start..<min(start + Self.zonesAtOnce, zones.count)]
-            let results = try await ZonesModify.answer(
-                .init(operations: some.map { .init(.delete, $0) }), in: context, with: components)
+            let results = try await requests.answer(
+                ZonesModify.self, .init(operations: some.map { .init(.delete, $0) }), in: context)
             for result in results.items { _ = try result.get() }
         }
     }
 
     private func emptyDefaultZone(_ context: RequestContext) async throws {
-        var archive = ZoneReading(components: components, context: context)
+        var archive = ZoneReading(requests: requests, context: context)
         while let page = try await archive.nextPage(of: ZoneIDDictionary()) {
             try await modify(
                 page.map { record in
@@ -63,7 +65,7 @@ struct AccountRemoval: Sendable {
     /// What the user's own record of the public database said; the records of apps there stay with them.
     private func emptyPublicUser(_ name: String, at address: ContainerAddress) async throws {
         let context = RequestContext(
-            owner: name, at: address, scope: .public, components.settings)
+            owner: name, at: address, scope: .public, settings)
         try await modify([.init(.forceReplace, .emptyUser(name))], in: context)
     }
 
@@ -71,8 +73,8 @@ struct AccountRemoval: Sendable {
         _ operations: [RecordsModify.Operation], in context: RequestContext
     ) async throws {
         guard !operations.isEmpty else { return }
-        let answer = try await RecordsModify.answer(
-            .init(operations: operations, isAtomic: false), in: context, with: components)
+        let answer = try await requests.answer(
+            RecordsModify.self, .init(operations: operations, isAtomic: false), in: context)
         for case .failure(let failure) in answer.records where failure.error.code != .notFound {
             throw failure.error
         }
@@ -105,13 +107,13 @@ extension RequestContext {
 struct ZoneReading {
     private static let recordsAtOnce = 200
 
-    let components: ServiceComponents
+    let requests: OwnRequests
     let context: RequestContext
     private var syncToken: String?
     private var isAtEnd = false
 
-    init(components: ServiceComponents, context: RequestContext) {
-        self.components = components
+    init(requests: OwnRequests, context: RequestContext) {
+        self.requests = requests
         self.context = context
     }
 
@@ -120,8 +122,7 @@ struct ZoneReading {
         guard !isAtEnd else { return nil }
         let item = ChangesZone.Item(
             zoneID: zoneID, syncToken: syncToken, resultsLimit: Self.recordsAtOnce)
-        let answer = try await ChangesZone.answer(
-            .init(zones: [item]), in: context, with: components)
+        let answer = try await requests.answer(ChangesZone.self, .init(zones: [item]), in: context)
         guard let result = answer.items.first else { return nil }
         let page: ChangesZone.Page
         switch result {

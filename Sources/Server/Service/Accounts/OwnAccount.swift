@@ -12,12 +12,14 @@ package struct OwnAccount: Sendable {
 
 /// What a person does with an account of their own, without the operator.
 struct AccountDesk: Sendable {
-    let components: ServiceComponents
+    let accounts: Accounts
+    let directory: any Directory
+    let settings: ServiceSettings
+    let signerSource: TokenSignerSource
     let watch: DirectoryWatch
+    let removal: AccountRemoval
 
-    private var accounts: Accounts { components.accounts }
-    private var directory: any Directory { components.directory }
-    private var now: Int64 { components.settings.world.nowMilliseconds() }
+    private var now: Int64 { settings.world.nowMilliseconds() }
 
     /// Lets a person in who says the right e-mail address and password.
     ///
@@ -33,7 +35,7 @@ struct AccountDesk: Sendable {
     /// - Throws: ``SignInRefusal/expired``.
     func account(proof text: String, secret: String) async throws -> OwnAccount {
         try await watch.refresh()
-        guard let proof = AccountProof(text: text, signer: try await components.tokenSigner()),
+        guard let proof = AccountProof(text: text, signer: try await signerSource.signer()),
             proof.secret == secret, now - proof.issuedMilliseconds < AccountProof.seconds * 1_000,
             let user = try await directory.user(recordName: proof.userRecordName),
             !user.isDisabled, AccountProof.mark(of: user) == proof.passwordMark
@@ -48,7 +50,7 @@ struct AccountDesk: Sendable {
             secret: secret, issuedMilliseconds: now)
         return OwnAccount(
             user: user, sessions: try await directory.sessions(of: user.recordName),
-            proof: proof.text(sealedBy: try await components.tokenSigner()))
+            proof: proof.text(sealedBy: try await signerSource.signer()))
     }
 
     /// Ends one of the account's sessions; another's stays.
@@ -89,7 +91,7 @@ struct AccountDesk: Sendable {
 
     /// What lets the person in who forgets the password; nil for an account without one.
     func recoveryCode(of account: OwnAccount) async throws -> String? {
-        RecoveryCode(of: account.user, signer: try await components.tokenSigner())?.text
+        RecoveryCode(of: account.user, signer: try await signerSource.signer())?.text
     }
 
     /// Gives an account another password by its recovery code; all sessions end.
@@ -106,7 +108,7 @@ struct AccountDesk: Sendable {
         }
         let attempt = try accounts.guesses.take(account: name, from: form.networkAddress)
         guard let user = try await directory.user(named: name),
-            let right = RecoveryCode(of: user, signer: try await components.tokenSigner()),
+            let right = RecoveryCode(of: user, signer: try await signerSource.signer()),
             right.matches(code)
         else { throw SignInRefusal.wrongCode }
         attempt.succeeded()
@@ -122,7 +124,7 @@ struct AccountDesk: Sendable {
         // Nobody writes meanwhile what would be left.
         try await directory.deleteSessions(of: account.user.recordName)
         accounts.forget()
-        try await AccountRemoval(components: components).removeData(of: account.user.recordName)
+        try await removal.removeData(of: account.user.recordName)
         _ = try await accounts.deleteUser(account.user.recordName)
     }
 }

@@ -4,7 +4,14 @@ import StratusStorage
 /// What a person does with an account of their own, on its page.
 extension CloudService {
     private var desk: AccountDesk {
-        AccountDesk(components: components, watch: pipeline.watch)
+        AccountDesk(
+            accounts: accounts, directory: components.directory, settings: settings,
+            signerSource: components.signerSource, watch: pipeline.watch, removal: removal)
+    }
+
+    private var removal: AccountRemoval {
+        AccountRemoval(
+            requests: OwnRequests(components), storage: storage, settings: settings)
     }
 
     /// Lets a person in who says the right e-mail address and password.
@@ -50,14 +57,15 @@ extension CloudService {
 
     /// Removes a user's data, as the command line does before it deletes the account.
     package func removeData(of user: UserRow) async throws {
-        try await AccountRemoval(components: components).removeData(of: user.recordName)
+        try await removal.removeData(of: user.recordName)
     }
 
     /// All that a user has in private databases, as one tar file.
     package func writeArchive(
         of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) async throws {
-        var archive = AccountArchive(components: components, write: write)
+        var archive = AccountArchive(
+            requests: OwnRequests(components), storage: storage, settings: settings, write: write)
         try await archive.write(user)
     }
 }

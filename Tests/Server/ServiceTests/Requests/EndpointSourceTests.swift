@@ -27,7 +27,7 @@ import Testing
         let pipeline: Set = [
             "Requests/FaultMiddleware.swift", "Requests/RequestPipeline.swift",
             "Requests/ServedEndpoint.swift", "Requests/ServiceComponents.swift",
-            "Requests/CloudService.swift",
+            "Requests/CloudService.swift", "Requests/OwnRequests.swift",
         ]
         let sources = try Self.sources()
         #expect(sources.count > 100)

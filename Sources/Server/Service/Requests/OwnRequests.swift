@@ -1,0 +1,18 @@
+import StratusRecords
+import StratusWire
+
+/// Requests that the service makes in a user's name, for an account's archive and its end: the endpoints' own rules hold,
+/// and no client waits for them.
+struct OwnRequests: Sendable {
+    private let components: ServiceComponents
+
+    init(_ components: ServiceComponents) {
+        self.components = components
+    }
+
+    func answer<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
+    ) async throws -> E.Answer {
+        try await E.answer(request, in: context, with: components)
+    }
+}
