@@ -31,7 +31,8 @@ struct AccountRemoval: Sendable {
 
     private func zoneIDs(in context: RequestContext) async throws -> [ZoneIDDictionary] {
         try await requests.answer(ZonesList.self, .init(), in: context).items.compactMap {
-            try? $0.get().zoneID  // A zone that cannot be read is the operator's; it is not deleted unread.
+            // A zone that cannot be read is the operator's; it is not deleted unread.
+            try? $0.get().zoneID
         }
     }
 
