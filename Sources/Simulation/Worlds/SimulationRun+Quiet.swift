@@ -60,7 +60,11 @@ extension SimulationRun {
                 "\(device.name): \(item.recordID.recordName) is refused, "
                     + "\(item.failure.code) \(item.failure.message)")
         }
-        try await cache.acknowledge(try await cache.reports(limit: 1_000))
+        let reports = try await cache.reports(limit: 1_000)
+        for report in reports {
+            cloud.note(device.name, "report", "\(report.event)".prefix(200).description)
+        }
+        try await cache.acknowledge(reports)
         return troubles
     }
 
