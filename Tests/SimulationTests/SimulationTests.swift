@@ -12,7 +12,10 @@ import Testing
     func worldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
 
     /// The stories that are left of seeds, by the places of their steps.
-    @Test(arguments: [(1_051 as UInt64, [10, 13, 16, 66, 68, 69, 73, 78, 79] as Set<Int>)])
+    @Test(arguments: [
+        (398 as UInt64, [19, 20, 25, 27, 59] as Set<Int>), (622, [3, 7, 14, 20, 34, 44, 45]),
+        (1_051, [10, 13, 16, 66, 68, 69, 73, 78, 79]),
+    ])
     func shortStoryKeepsItsPromises(_ seed: UInt64, _ steps: Set<Int>) {
         check(Simulation.run(seed: seed, keeping: steps))
     }

@@ -186,4 +186,47 @@ import Testing
             #expect(zones == [.list])
         }
     }
+
+    /// The device has no token of the database, but that of the answer to the zone's making.
+    @Test func zoneThatWasMadeAndNotFetchedIsMadeAgain() async throws {
+        try await folder.sync("tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { cloud in
+            cloud.next(1_000, of: SubscriptionsModify.self, .answer(.accessDenied))
+        } _: { phone in
+            try phone.save("a", "1")
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+        }
+        try folder.restore()
+        for device in ["phone", "tablet"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == ["a": "1"], "\(device)")
+            }
+        }
+    }
+
+    /// Nothing else is in the zone: what the phone knows of it is the deletion alone.
+    @Test(arguments: [false, true])
+    func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
+        try await folder.sync("phone", "tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            try phone.save("a", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone")
+        try await folder.run("phone") { phone in
+            try phone.delete("a")
+            if isDeletionSent { try await phone.sync() }
+        }
+        try folder.restore()
+        try await folder.sync("phone", "tablet", "phone")
+        for device in ["tablet", "laptop", "phone"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == [:], "\(device)")
+            }
+        }
+    }
 }

@@ -44,8 +44,8 @@ package protocol RemoteDatabase: Sendable {
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage
 
-    /// The same; the token counts as expired if the service has lost the state of another one, which it gave for
-    /// the deletion of zones.
+    /// The same; the token counts as expired if the service has lost the state of another one, which it gave as
+    /// it made or deleted zones.
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: String?
     ) async throws -> DatabasePage
@@ -133,7 +133,7 @@ package enum HintEvent: Hashable, Sendable {
 package struct ZoneOutcomes: Sendable {
     package var created: [ZoneID: SyncFailure?]
     package var deleted: [ZoneID: SyncFailure?]
-    /// Where the database's changes stand after the deletions, as far as the service tells.
+    /// Where the database's changes stand after it, as far as the service tells.
     package var databaseToken: String?
 
     package init(

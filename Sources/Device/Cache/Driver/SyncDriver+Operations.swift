@@ -86,7 +86,7 @@ extension SyncDriver {
             created: outcomes.created, deleted: outcomes.deleted, at: now)
         let outcome = try store.zonesModified(
             created: done.created, deleted: done.deleted, refused: done.refused,
-            deletionToken: outcomes.databaseToken)
+            databaseToken: outcomes.databaseToken)
         session.zonesChanged(Array(outcome.staleZones))
         try noteSendable()
         observers.tell(outcome)
@@ -117,7 +117,7 @@ extension SyncDriver {
         while true {
             let page = try await remote.databaseChanges(
                 since: token, deletionsAfter: token == nil ? intact : nil,
-                knowing: token != nil && token == start ? try store.deletionToken() : nil)
+                knowing: token == start ? try store.zonesToken() : nil)
             all.append(page)
             token = page.token
             if !page.moreComing { break }

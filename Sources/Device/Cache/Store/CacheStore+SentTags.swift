@@ -64,18 +64,18 @@ extension CacheStore {
         }
     }
 
-    // MARK: Deletions of zones
+    // MARK: Zones
 
-    private static let deletionTokenName = "deletionToken"
+    private static let zonesTokenName = "zonesToken"
 
-    /// The token of the database that the service gave for the deletion of zones since the last fetch.
-    func deletionToken() throws -> String? {
-        try read { try text(named: Self.deletionTokenName, $0) }
+    /// The token of the database that the service gave as it made or deleted zones since the last fetch.
+    func zonesToken() throws -> String? {
+        try read { try text(named: Self.zonesTokenName, $0) }
     }
 
-    /// Notes the token of an acknowledged deletion; nil when the database's own token covers it, or was dropped.
-    func setDeletionToken(_ token: String?, _ database: Database) throws {
-        try setText(token, named: Self.deletionTokenName, database)
+    /// Notes the token of what was done; nil when the database's own token covers it, or was dropped.
+    func setZonesToken(_ token: String?, _ database: Database) throws {
+        try setText(token, named: Self.zonesTokenName, database)
     }
 
     // MARK: Flags with a name of their own

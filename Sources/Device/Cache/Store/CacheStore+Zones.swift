@@ -50,7 +50,7 @@ extension CacheStore {
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
             try setFlag(CacheFlag.databaseToken, nil, database)
-            try setDeletionToken(nil, database)
+            try setZonesToken(nil, database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
             try setFlag(
                 CacheFlag.isDatabaseTokenExpired, intact.map { "version \($0)" } ?? "1", database)
@@ -131,10 +131,10 @@ extension CacheStore {
     @discardableResult
     func zonesModified(
         created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:],
-        deletionToken: String? = nil
+        databaseToken: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
-            if let deletionToken { try setDeletionToken(deletionToken, database) }
+            if let databaseToken { try setZonesToken(databaseToken, database) }
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }
                 try zoneIsThere(row, database)
@@ -229,10 +229,11 @@ extension CacheStore {
             try fetchZonesWithSentTags(butFor: named, database)
             for row in try absentZones(isFull: isFull, doubted: doubted, database)
             where !named.contains(row.id) && !row.id.isDefault {
-                // Nobody is known to have deleted it: what is here may be all there is.
-                if createsZones, row.state == .existing, isTrackLost || doubted.contains(row.id),
-                    try hasContent(row, database)
-                {
+                // Nobody is known to have deleted it: what is here, or was deleted here, may be all there is.
+                let isLost =
+                    try isTrackLost && (hasContent(row, database) || hasDeletions(row, database))
+                    || doubted.contains(row.id) && hasContent(row, database)
+                if createsZones, row.state == .existing, isLost {
                     try recreate(row, database)
                     recreated.append(row.id)
                 } else {
@@ -244,7 +245,7 @@ extension CacheStore {
             }
             if isErasing { try setFlag(CacheFlag.isErasing, nil, database) }
             try setFlag(CacheFlag.databaseToken, pages.token, database)
-            try setDeletionToken(nil, database)
+            try setZonesToken(nil, database)
             try setFlag(CacheFlag.lastFetch, "\(world.nowMilliseconds())", database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }
@@ -279,6 +280,17 @@ extension CacheStore {
                 SELECT EXISTS (SELECT 1 FROM record WHERE zone = ?)
                     OR EXISTS (SELECT 1 FROM pending WHERE zone = ? AND kind = 0)
                 """, arguments: [row.key, row.key]) ?? false
+    }
+
+    /// Whether this device deleted records of a zone, which others may send again after a loss.
+    private func hasDeletions(_ row: ZoneRow, _ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ? AND kind = 1)
+                    OR EXISTS (SELECT 1 FROM tombstone WHERE \(isHere) AND owner = ? AND zone = ?
+                        AND name <> '' AND deleted IS NOT NULL)
+                """, arguments: [row.key, row.id.ownerName, row.id.name]) ?? false
     }
 
     private func zoneDeleted(

@@ -92,7 +92,7 @@ extension CKDatabase {
 
     /// The same.
     ///
-    /// - Returns: also where the database's changes stand after deletions, as far as the service tells.
+    /// - Returns: also where the database's changes stand after it, as far as the service tells.
     package func modifyZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
     ) async throws -> (results: RecordZoneModifications, databaseToken: CKServerChangeToken?) {

@@ -6,7 +6,7 @@ import StratusWire
 struct ZonesModification: Sendable {
     var saves: [DatabaseSession.FetchedZone] = []
     var deletions: [(zoneID: CKRecordZone.ID, result: Result<Void, any Error>)] = []
-    /// Where the database's changes stand after the deletions, as far as the service tells.
+    /// Where the database's changes stand after all that, as far as the service tells.
     var databaseToken: CKServerChangeToken?
 }
 
@@ -33,6 +33,10 @@ extension DatabaseSession {
         try check(answer.items.count, for: operations.count)
         var outcome = ZonesModification()
         var reader = reader
+        for case .success(let zone) in answer.items {
+            guard let text = zone.databaseSyncToken else { continue }
+            outcome.databaseToken = CKServerChangeToken(text: text)
+        }
         for (zone, result) in zip(zones, answer.items) {
             outcome.saves.append(
                 (
@@ -44,9 +48,6 @@ extension DatabaseSession {
                 ))
         }
         for (zoneID, result) in zip(zoneIDs, answer.items.dropFirst(zones.count)) {
-            if case .success(let zone) = result, let text = zone.databaseSyncToken {
-                outcome.databaseToken = CKServerChangeToken(text: text)
-            }
             outcome.deletions.append(
                 (
                     zoneID,

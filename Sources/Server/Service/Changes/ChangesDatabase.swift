@@ -40,10 +40,8 @@ extension ChangesDatabase: ServedEndpoint {
                 signer: signer, address: address, reader: reader,
                 nowMilliseconds: context.nowMilliseconds,
                 lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
-            let token = try request.syncToken.map {
-                try tokens.readDatabaseToken(
-                    $0, knowing: request.knownSyncToken, version: version)
-            }
+            let token = try tokens.readDatabaseToken(
+                request.syncToken, knowing: request.knownSyncToken, version: version)
             let skip =
                 token?.skipTombstonesThrough
                 ?? request.deletionsAfterVersion.map { min(max($0, 0), version) } ?? version

@@ -112,15 +112,16 @@ struct ChangeTokens {
     ///
     /// - Throws: the error of an expired token, too, when that one's history was lost.
     func readDatabaseToken(
-        _ text: String, knowing known: String?, version: Int64
-    ) throws -> ChangeToken {
-        let token = try readDatabaseToken(text, version: version)
+        _ text: String?, knowing known: String?, version: Int64
+    ) throws -> ChangeToken? {
+        let token = try text.map { try readDatabaseToken($0, version: version) }
         guard let known = known.flatMap({ ChangeToken(text: $0, signer: signer) }),
             known.kind == .database, known.database == database
         else { return token }
         let intact = try intactVersion(of: known, in: nil, present: version)
         guard intact == known.version else {
-            throw ServiceError.expiredChangeToken(lastIntactVersion: max(token.version, intact))
+            throw ServiceError.expiredChangeToken(
+                lastIntactVersion: max(token?.version ?? 0, intact))
         }
         return token
     }

@@ -128,8 +128,10 @@ private struct ZoneChanges {
         switch operation.kind {
         case .create:
             let scope = operation.encryptionScope ?? .perRecord
-            return try ZoneDictionary(
+            var zone = try ZoneDictionary(
                 create(name, scope, in: &records), in: context, tokens: tokens)
+            try zone.tellDatabaseToken(in: records.transaction, context, tokens)
+            return zone
         case .delete:
             try delete(name, in: &records)
             return try ZoneDictionary(deleted: name, in: records.transaction, context, tokens)
@@ -172,6 +174,12 @@ extension ZoneDictionary {
         _ tokens: ChangeTokens
     ) throws {
         self.init(zoneID: context.zoneID(name), isDeleted: true)
+        try tellDatabaseToken(in: reader, context, tokens)
+    }
+
+    fileprivate mutating func tellDatabaseToken(
+        in reader: any StoreReader, _ context: RequestContext, _ tokens: ChangeTokens
+    ) throws {
         guard context.caller.wantsExtensions else { return }
         databaseSyncToken = try tokens.databaseToken(cursor: try reader.databaseVersion)
     }

@@ -33,7 +33,7 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     /// Without a token: the version of the database up to which the device knows which zones were deleted. Those
     /// deleted later are named; without it none are. An extension.
     public var deletionsAfterVersion: Int64?
-    /// The database's token that the service gave for a deletion, and from which nobody fetched: when the service has
+    /// The database's token that the service gave as it made or deleted zones, and from which nobody fetched: when the service has
     /// lost that history, the answer is an expired token. An extension.
     public var knownSyncToken: String?
 

@@ -35,7 +35,7 @@ public protocol WireWritable {
 /// | `encryptionScope` | zone, also of a zones/modify request | ``ZoneDictionary/encryptionScope`` |
 /// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
 /// | `generation` | zone of a changes/database answer | ``ZoneDictionary/generation`` |
-/// | `databaseSyncToken` | deleted zone of a zones/modify answer | ``ZoneDictionary/databaseSyncToken`` |
+/// | `databaseSyncToken` | zone of a zones/modify answer | ``ZoneDictionary/databaseSyncToken`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |
 /// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |

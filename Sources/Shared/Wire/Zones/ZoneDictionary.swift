@@ -33,7 +33,7 @@ public struct ZoneDictionary: Hashable, Sendable {
     public var encryptionScope: ZoneEncryptionScope?
     /// An extension, in a database's changes: how often a zone of this name was made.
     public var generation: Int64?
-    /// An extension, of a zone that the request deleted: where the database's changes stand after it.
+    /// An extension, of a zone that the request made or deleted: where the database's changes stand after it.
     public var databaseSyncToken: String?
 
     public init(
