@@ -198,10 +198,15 @@ import Testing
             await #expect(throws: CacheError.self) { try await phone.sync() }
         }
         try folder.restore()
+        // Another zone is made before anything is fetched.
+        try await folder.run("phone") { phone in
+            try phone.save("other", "1", zone: Self.other)
+        }
         for device in ["phone", "tablet"] {
             try await folder.run(device) { cache in
                 try await cache.sync()
                 #expect(try cache.texts() == ["a": "1"], "\(device)")
+                #expect(try cache.texts(zone: Self.other) == ["other": "1"], "\(device)")
             }
         }
     }

@@ -69,7 +69,15 @@ import Testing
                         .init(.delete, zone("Trips")), .init(.create, zone("New")),
                         .init(.create, zone("_bad")),
                     ], operationID: "zones-1")
-            ).items
+            ).items.map { result in
+                result.map { zone in
+                    // Where the database stands now.
+                    #expect(zone.databaseSyncToken != nil)
+                    var zone = zone
+                    zone.databaseSyncToken = nil
+                    return zone
+                }
+            }
         }
         let first = try await send()
         #expect(first.map { $0.failure?.code } == [nil, nil, .badRequest])

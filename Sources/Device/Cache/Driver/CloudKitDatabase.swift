@@ -138,17 +138,17 @@ struct CloudKitDatabase: RemoteDatabase {
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage {
-        try await databaseChanges(since: token, deletionsAfter: version, knowing: nil)
+        try await databaseChanges(since: token, deletionsAfter: version, knowing: [])
     }
 
     func databaseChanges(
-        since token: String?, deletionsAfter version: Int64?, knowing known: String?
+        since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage {
         try await translating {
             let page = try await database.databaseChangesPage(
                 since: token.map { CKServerChangeToken(text: $0) },
                 deletionsAfterVersion: isAppleService ? nil : version,
-                knownToken: isAppleService ? nil : known.map { CKServerChangeToken(text: $0) })
+                knownTokens: isAppleService ? [] : known.map { CKServerChangeToken(text: $0) })
             return DatabasePage(
                 changed: page.changed.map { ZoneID($0) },
                 deleted: page.deleted.map {

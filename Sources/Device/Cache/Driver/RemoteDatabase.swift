@@ -44,10 +44,10 @@ package protocol RemoteDatabase: Sendable {
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage
 
-    /// The same; the token counts as expired if the service has lost the state of another one, which it gave as
+    /// The same; the token counts as expired if the service has lost the state of one of others, which it gave as
     /// it made or deleted zones.
     func databaseChanges(
-        since token: String?, deletionsAfter version: Int64?, knowing known: String?
+        since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage
 
     /// What changed in a zone since a token; one page.
@@ -90,7 +90,7 @@ extension RemoteDatabase {
     // A service may give no such tokens.
 
     package func databaseChanges(
-        since token: String?, deletionsAfter version: Int64?, knowing known: String?
+        since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage {
         try await databaseChanges(since: token, deletionsAfter: version)
     }

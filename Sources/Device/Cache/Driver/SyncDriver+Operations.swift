@@ -117,7 +117,7 @@ extension SyncDriver {
         while true {
             let page = try await remote.databaseChanges(
                 since: token, deletionsAfter: token == nil ? intact : nil,
-                knowing: token == start ? try store.zonesToken() : nil)
+                knowing: token == start ? try store.zonesTokens() : [])
             all.append(page)
             token = page.token
             if !page.moreComing { break }

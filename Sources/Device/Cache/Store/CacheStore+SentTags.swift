@@ -66,16 +66,30 @@ extension CacheStore {
 
     // MARK: Zones
 
-    private static let zonesTokenName = "zonesToken"
+    private static let zonesTokensName = "zonesTokens"
+    /// How many of them are kept; the oldest give way.
+    private static let zonesTokenLimit = 16
 
-    /// The token of the database that the service gave as it made or deleted zones since the last fetch.
-    func zonesToken() throws -> String? {
-        try read { try text(named: Self.zonesTokenName, $0) }
+    /// The tokens of the database that the service gave as it made or deleted zones since the last fetch. All of them: it
+    /// may have lost the history of one between two.
+    func zonesTokens() throws -> [String] { try read { try zonesTokens($0) } }
+
+    private func zonesTokens(_ database: Database) throws -> [String] {
+        try text(named: Self.zonesTokensName, database)?.split(separator: " ").map(String.init)
+            ?? []
     }
 
-    /// Notes the token of what was done; nil when the database's own token covers it, or was dropped.
-    func setZonesToken(_ token: String?, _ database: Database) throws {
-        try setText(token, named: Self.zonesTokenName, database)
+    /// Notes the token of what was done.
+    func addZonesToken(_ token: String, _ database: Database) throws {
+        let tokens = try zonesTokens(database) + [token]
+        try setText(
+            tokens.suffix(Self.zonesTokenLimit).joined(separator: " "),
+            named: Self.zonesTokensName, database)
+    }
+
+    /// The database's own token covers what was done, or was dropped.
+    func forgetZonesTokens(_ database: Database) throws {
+        try setText(nil, named: Self.zonesTokensName, database)
     }
 
     // MARK: Flags with a name of their own

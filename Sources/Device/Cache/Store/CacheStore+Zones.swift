@@ -50,7 +50,7 @@ extension CacheStore {
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
             try setFlag(CacheFlag.databaseToken, nil, database)
-            try setZonesToken(nil, database)
+            try forgetZonesTokens(database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
             try setFlag(
                 CacheFlag.isDatabaseTokenExpired, intact.map { "version \($0)" } ?? "1", database)
@@ -134,7 +134,7 @@ extension CacheStore {
         databaseToken: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
-            if let databaseToken { try setZonesToken(databaseToken, database) }
+            if let databaseToken { try addZonesToken(databaseToken, database) }
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }
                 try zoneIsThere(row, database)
@@ -245,7 +245,7 @@ extension CacheStore {
             }
             if isErasing { try setFlag(CacheFlag.isErasing, nil, database) }
             try setFlag(CacheFlag.databaseToken, pages.token, database)
-            try setZonesToken(nil, database)
+            try forgetZonesTokens(database)
             try setFlag(CacheFlag.lastFetch, "\(world.nowMilliseconds())", database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }

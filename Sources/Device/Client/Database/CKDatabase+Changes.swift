@@ -80,14 +80,14 @@ extension CKDatabase {
     ///
     /// - Parameter deletionsAfterVersion: without a token also names the zones that were deleted after this version of
     ///   the database.
-    /// - Parameter knownToken: the token counts as expired if the service has lost the state of this one.
+    /// - Parameter knownTokens: the token counts as expired if the service has lost the state of one of these.
     package func databaseChangesPage(
         since token: CKServerChangeToken?, deletionsAfterVersion: Int64?,
-        knownToken: CKServerChangeToken? = nil
+        knownTokens: [CKServerChangeToken] = []
     ) async throws -> DatabaseChangesPage {
         try await session.databaseChanges(
             since: token, resultsLimit: 0, deletionsAfterVersion: deletionsAfterVersion,
-            knownToken: knownToken)
+            knownTokens: knownTokens)
     }
 
     @preconcurrency

@@ -50,12 +50,13 @@ extension DatabaseSession {
 
     func databaseChanges(
         since token: CKServerChangeToken?, resultsLimit: Int, deletionsAfterVersion: Int64? = nil,
-        knownToken: CKServerChangeToken? = nil
+        knownTokens: [CKServerChangeToken] = []
     ) async throws -> DatabaseChangesPage {
         try checkFeed()
         let request = ChangesDatabase.Request(
             syncToken: token?.text, resultsLimit: resultsLimit > 0 ? resultsLimit : nil,
-            deletionsAfterVersion: deletionsAfterVersion, knownSyncToken: knownToken?.text)
+            deletionsAfterVersion: deletionsAfterVersion,
+            knownSyncTokens: knownTokens.isEmpty ? nil : knownTokens.map(\.text))
         let answer = try await sender.send(ChangesDatabase.self, request)
         try checkAdvance(from: token, to: answer.syncToken, moreComing: answer.moreComing)
         var page = DatabaseChangesPage(

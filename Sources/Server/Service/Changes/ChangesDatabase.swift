@@ -41,7 +41,7 @@ extension ChangesDatabase: ServedEndpoint {
                 nowMilliseconds: context.nowMilliseconds,
                 lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
             let token = try tokens.readDatabaseToken(
-                request.syncToken, knowing: request.knownSyncToken, version: version)
+                request.syncToken, knowing: request.knownSyncTokens ?? [], version: version)
             let skip =
                 token?.skipTombstonesThrough
                 ?? request.deletionsAfterVersion.map { min(max($0, 0), version) } ?? version

@@ -108,21 +108,24 @@ struct ChangeTokens {
         return token
     }
 
-    /// The same with another token that the device was given since, and from which it did not fetch.
+    /// The same with other tokens that the device was given since, and from which it did not fetch.
     ///
-    /// - Throws: the error of an expired token, too, when that one's history was lost.
+    /// - Throws: the error of an expired token, too, when the history of one was lost.
     func readDatabaseToken(
-        _ text: String?, knowing known: String?, version: Int64
+        _ text: String?, knowing known: [String], version: Int64
     ) throws -> ChangeToken? {
         let token = try text.map { try readDatabaseToken($0, version: version) }
-        guard let known = known.flatMap({ ChangeToken(text: $0, signer: signer) }),
-            known.kind == .database, known.database == database
-        else { return token }
-        let intact = try intactVersion(of: known, in: nil, present: version)
-        guard intact == known.version else {
-            throw ServiceError.expiredChangeToken(
-                lastIntactVersion: max(token?.version ?? 0, intact))
+        var isIntact = true
+        var intact = token?.version ?? 0
+        for text in known.prefix(ChangesDatabase.Request.knownSyncTokenLimit) {
+            guard let known = ChangeToken(text: text, signer: signer), known.kind == .database,
+                known.database == database
+            else { continue }
+            let common = try intactVersion(of: known, in: nil, present: version)
+            intact = max(intact, common)
+            if common != known.version { isIntact = false }
         }
+        guard isIntact else { throw ServiceError.expiredChangeToken(lastIntactVersion: intact) }
         return token
     }
 

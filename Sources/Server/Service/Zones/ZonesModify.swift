@@ -83,8 +83,11 @@ extension ZonesModify: ServedEndpoint {
         if operation.kind == .delete {
             return try ZoneDictionary(deleted: name, in: reader, context, tokens)
         }
-        return try reader.livingZone(named: name)
-            .map { try ZoneDictionary($0, in: context, tokens: tokens) }
+        return try reader.livingZone(named: name).map { row in
+            var zone = try ZoneDictionary(row, in: context, tokens: tokens)
+            try zone.tellDatabaseToken(in: reader, context, tokens)
+            return zone
+        }
     }
 }
 

@@ -33,15 +33,18 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     /// Without a token: the version of the database up to which the device knows which zones were deleted. Those
     /// deleted later are named; without it none are. An extension.
     public var deletionsAfterVersion: Int64?
-    /// The database's token that the service gave as it made or deleted zones, and from which nobody fetched: when the service has
-    /// lost that history, the answer is an expired token. An extension.
-    public var knownSyncToken: String?
+    /// Tokens of the database that the service gave as it made or deleted zones, and from which nobody fetched: when the
+    /// service has lost the history of one, the answer is an expired token. An extension.
+    public var knownSyncTokens: [String]?
+
+    /// How many known tokens are looked at.
+    public static var knownSyncTokenLimit: Int { 16 }
 
     public init(
         syncToken: String? = nil, resultsLimit: Int? = nil, deletionsAfterVersion: Int64? = nil,
-        knownSyncToken: String? = nil
+        knownSyncTokens: [String]? = nil
     ) {
-        self.knownSyncToken = knownSyncToken
+        self.knownSyncTokens = knownSyncTokens
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
         self.deletionsAfterVersion = deletionsAfterVersion
@@ -53,7 +56,7 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
         try coder.optional(Feed.tokenKey, &syncToken)
         try coder.optional("resultsLimit", &resultsLimit)
         try coder.optional("deletionsAfterVersion", &deletionsAfterVersion)
-        try coder.optional("knownSyncToken", &knownSyncToken)
+        try coder.optional("knownSyncTokens", &knownSyncTokens)
     }
 }
 

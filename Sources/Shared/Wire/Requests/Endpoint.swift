@@ -42,7 +42,7 @@ public protocol WireWritable {
 /// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
 /// | `knownChangeTags` | zone of a changes/zone request | ``ChangesZone/Item/knownChangeTags`` |
 /// | `deletionsAfterVersion` | changes/database request | ``DatabaseChangesRequest/deletionsAfterVersion`` |
-/// | `knownSyncToken` | changes/database request | ``DatabaseChangesRequest/knownSyncToken`` |
+/// | `knownSyncTokens` | changes/database request | ``DatabaseChangesRequest/knownSyncTokens`` |
 public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 
 /// One address of the protocol: its path, its typed request and its typed answer.
