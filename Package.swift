@@ -195,7 +195,8 @@ let package = Package(
         .target(
             name: "StratusMapping",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime", logging,
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime", crypto,
+                logging,
             ],
             path: "Sources/Device/Mapping"),
         .target(

@@ -19,6 +19,10 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let otherType = Self(rawValue: "otherType")
         /// The file belongs to another user than the one who is signed in.
         public static let otherAccount = Self(rawValue: "otherAccount")
+        /// A callback of the store asked for what waits until it returns.
+        public static let insideCallback = Self(rawValue: "insideCallback")
+        /// The object was saved, and something that it refers to was not.
+        public static let linkNotSaved = Self(rawValue: "linkNotSaved")
         /// The file of the mapping cannot be written.
         public static let unwritable = Self(rawValue: "unwritable")
     }

@@ -133,7 +133,15 @@ final class RecordingStore: CloudStore {
 
     let memory = MemoryStore(
         Person.self, Home.self, Course.self, Ticket.self, Tool.self)
+    /// What an app does in the callbacks.
+    struct Hooks: Sendable {
+        var didSave: (@Sendable (any CloudEntity) async -> Void)?
+        var keep: (@Sendable (any CloudEntity) async throws -> Void)?
+        var didFinish: (@Sendable () async throws -> Void)?
+    }
+
     let heard = Mutex(Heard())
+    let hooks = Mutex(Hooks())
     /// Whether changes are taken over, and the sync finished, as an app does.
     let finishes = Mutex(true)
     private let saves = AsyncStream.makeStream(of: String.self)
@@ -156,6 +164,7 @@ final class RecordingStore: CloudStore {
 
     func keep<Entity: CloudEntity>(_ entity: Entity) async throws {
         try await memory.keep(entity)
+        try await hooks.withLock { $0.keep }?(entity)
     }
 
     func didSave<Entity: CloudEntity>(
@@ -168,6 +177,7 @@ final class RecordingStore: CloudStore {
                 heard.errors.append("\(error)")
             }
         }
+        await hooks.withLock { $0.didSave }?(entity)
         saves.continuation.yield(Entity.cloudMap.recordType)
     }
 
@@ -187,6 +197,7 @@ final class RecordingStore: CloudStore {
             heard.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
         }
         guard finishes.withLock({ $0 }) else { return }
+        try await hooks.withLock { $0.didFinish }?()
         try await changes.apply()
         try await changes.finish()
         heard.withLock { $0.finished.append(Entity.cloudMap.recordType) }
@@ -203,6 +214,7 @@ extension CloudEntity {
 final class CountingTransport: AccountTransport {
     struct State {
         var requests: [String] = []
+        var uploads = 0
         var isOffline = false
         var gates: [String: (@Sendable () async -> Void)] = [:]
         var underWay = 0
@@ -215,6 +227,7 @@ final class CountingTransport: AccountTransport {
     init(_ inner: any AccountTransport) { self.inner = inner }
 
     var requests: [String] { state.withLock { $0.requests } }
+    var uploads: Int { state.withLock { $0.uploads } }
     var count: Int { state.withLock { $0.requests.count } }
     var isOffline: Bool {
         get { state.withLock { $0.isOffline } }
@@ -257,7 +270,8 @@ final class CountingTransport: AccountTransport {
     func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
-        try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+        state.withLock { $0.uploads += 1 }
+        return try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
     }
 
     func download(

@@ -1,8 +1,10 @@
 import Foundation
 import StratusClient
 import StratusMapping
+import StratusRuntime
 import StratusTesting
 import StratusWire
+import Synchronization
 import Testing
 
 /// What `iCloud.save()` and its neighbours do.
@@ -112,6 +114,90 @@ struct SavingTests {
         // The rest is not forgotten: the next sync brings it.
         try await phone.sync()
         #expect(try await phone.record(person.syncID)["firstName"] == "Hanna")
+    }
+
+    /// A world whose calls without waiting can be waited for.
+    private final class Calls: Sendable {
+        private let tasks = Mutex<[Task<Void, Never>]>([])
+
+        var world: World {
+            var world = World.live
+            let start = world.startTask
+            world.startTask = { name, work in
+                let task = start(name, work)
+                if name == "mapping call" { self.tasks.withLock { $0.append(task) } }
+                return task
+            }
+            return world
+        }
+
+        func wait() async {
+            for task in tasks.withLock({ $0 }) { await task.value }
+        }
+    }
+
+    @Test func callsWithoutWaitingAreDone() async throws {
+        let calls = Calls()
+        let phone = try await MappedDevice(cloud, "phone", world: calls.world)
+        let anna = phone.addPerson("Anna")
+        let bea = phone.addPerson("Bea")
+        for person in [anna, bea] { try await phone.mapping.save(person) }
+        bea.edit {
+            $0.firstName = "Beatrice"
+            $0.age = 31
+        }
+        await phone.run {
+            anna.iCloud.delete()
+            bea.iCloud.saveKeys(\.age)
+        }
+        await calls.wait()
+        let records = try await phone.records("Person")
+        #expect(records.map { $0["firstName"] as String? } == ["Bea"])
+        #expect(records.first?["age"] == 31)
+    }
+
+    /// Also where the deletion overtakes the save.
+    @Test func objectDeletedWhileItIsSavedStaysDeleted() async throws {
+        let calls = Calls()
+        let phone = try await MappedDevice(cloud, "phone", world: calls.world)
+        for number in 1...10 {
+            let person = phone.addPerson("P\(number)")
+            await phone.run {
+                person.iCloud.save()
+                phone.store.memory.remove(person)
+                person.iCloud.delete()
+            }
+        }
+        await calls.wait()
+        #expect(try await phone.records("Person").isEmpty)
+        try await phone.sync(forced: true)
+        #expect(phone.store.memory.objects(Person.self).isEmpty)
+        #expect(try await phone.records("Person").isEmpty)
+    }
+
+    /// What cannot be saved of the links is thrown; the object itself is saved, and says so.
+    @Test func linkThatCannotBeSavedIsThrown() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        try await phone.mapping.save(phone.addPerson("Bea"))
+        let other = CKRecord(
+            recordType: "Home",
+            recordID: CKRecord.ID(
+                recordName: "other", zoneID: CKRecordZone.ID(zoneName: "Objects")))
+        other["road"] = 7
+        _ = try await phone.database.save(other)
+        phone.store.forgetHeard()
+        let home = phone.addHome("Lake Road")
+        let anna = phone.addPerson("Anna") { $0.home = home }
+        let error = await #expect(throws: MappingError.self) {
+            try await phone.run { try await anna.iCloud.saveAndWait() }
+        }
+        #expect(error?.code == .linkNotSaved)
+        #expect(error?.cause is CKError)
+        let heard = phone.store.heard.withLock { $0 }
+        #expect(heard.saved == ["Person"])
+        #expect(heard.failures == ["Home"])
+        #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
+        await #expect(throws: CKError.self) { try await phone.record(home.syncID) }
     }
 
     @Test func deletedObjectsRecordGoes() async throws {

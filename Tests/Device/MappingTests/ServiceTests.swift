@@ -8,7 +8,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Lanes, the lock, ignored objects, pushes, recovery, logging, assets.
+/// Lanes, the lock, ignored objects, pushes, recovery, logging.
 @Suite(.timeLimit(.minutes(5)))
 struct ServiceTests {
     let cloud = TestCloud()
@@ -227,23 +227,5 @@ struct ServiceTests {
         let error = await #expect(throws: MappingError.self) { try await bobs.sync() }
         #expect(error?.code == .otherAccount)
         #expect(try await bobs.records("Person").isEmpty)
-    }
-
-    @Test func assetsAreSavedAndFetched() async throws {
-        let phone = try await MappedDevice(cloud, "phone")
-        let tablet = try await MappedDevice(cloud, "tablet")
-        let photo = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "photo-\(UUID().uuidString)")
-        try Data("a lake".utf8).write(to: photo)
-        defer {
-            // It lies in the system's folder of what may go.
-            try? FileManager.default.removeItem(at: photo)
-        }
-        let person = phone.addPerson("Anna") { $0.photo = photo }
-        try await phone.mapping.save(person)
-        let record = try await phone.record(person.syncID)
-        let copy = try await tablet.mapping.update(tablet.add(Person()), from: record)
-        let fetched = try #require(copy.photo)
-        #expect(try Data(contentsOf: fetched) == Data("a lake".utf8))
     }
 }

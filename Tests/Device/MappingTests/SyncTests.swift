@@ -231,6 +231,20 @@ struct SyncTests {
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
     }
 
+    /// A link of an earlier type is saved before its own type is compared: it must not count as deleted.
+    @Test(arguments: scopes)
+    func linksSavedDuringASyncStay(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let home = phone.addHome("Lake Road")
+        _ = phone.addPerson("Anna") { $0.home = home }
+        for isForced in [false, true] {
+            try await phone.sync(forced: isForced)
+            #expect(phone.store.memory.objects(Home.self).map { $0 === home } == [true])
+            home.edit { $0.road += "!" }
+        }
+        #expect(phone.store.heard.withLock { $0.deleted }.isEmpty)
+    }
+
     @Test func oneTypeIsSyncedAlone() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")

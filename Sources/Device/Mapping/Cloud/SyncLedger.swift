@@ -13,6 +13,14 @@ final class SyncLedger: Sendable {
         var tag: String?
     }
 
+    /// A file that is an asset at the service.
+    struct KnownFile: Codable, Hashable {
+        /// SHA-256 of its bytes.
+        var digest: String
+        /// What the service calls it.
+        var checksum: String
+    }
+
     /// One line.
     private struct Line: Codable {
         var type: String?
@@ -20,6 +28,9 @@ final class SyncLedger: Sendable {
         var known: Known?
         /// A deletion: to be done in the cloud, or done.
         var isPending: Bool?
+        /// A field and its file.
+        var field: String?
+        var file: KnownFile?
         var key: String?
         var value: String?
     }
@@ -29,18 +40,26 @@ final class SyncLedger: Sendable {
         /// Deleted here, or told to be deleted; true while the cloud does not know.
         var deleted: [String: [String: Bool]] = [:]
         var values: [String: String] = [:]
+        /// By type, name and field.
+        var files: [String: [String: [String: KnownFile]]] = [:]
         var lineCount = 0
         var file: FileHandle?
 
         var factCount: Int {
             known.values.reduce(values.count) { $0 + $1.count }
                 + deleted.values.reduce(0) { $0 + $1.count }
+                + files.values.reduce(0) { $0 + $1.count }
         }
 
         mutating func take(_ line: Line) {
             lineCount += 1
             if let key = line.key { values[key] = line.value }
             guard let type = line.type, let name = line.name else { return }
+            if let field = line.field {
+                files[type, default: [:]][name, default: [:]][field] = line.file
+                return
+            }
+            if line.known == nil { files[type]?[name] = nil }
             known[type, default: [:]][name] = line.known
             if let isPending = line.isPending {
                 deleted[type, default: [:]][name] = isPending
@@ -86,6 +105,15 @@ final class SyncLedger: Sendable {
 
     func value(_ key: String) -> String? { state.withLock { $0.values[key] } }
 
+    func file(_ type: String, _ name: String, _ field: String) -> KnownFile? {
+        state.withLock { $0.files[type]?[name]?[field] }
+    }
+
+    func setFiles(_ type: String, _ name: String, _ files: [String: KnownFile]) throws {
+        let new = files.filter { file(type, name, $0.key) != $0.value }
+        try write(new.map { Line(type: type, name: name, field: $0.key, file: $0.value) })
+    }
+
     func setKnown(_ type: String, _ known: [String: Known]) throws {
         try write(known.map { Line(type: type, name: $0.key, known: $0.value) })
     }
@@ -104,6 +132,7 @@ final class SyncLedger: Sendable {
         try state.withLock { state in
             state.known = [:]
             state.values = [:]
+            state.files = [:]
             if let url { try Self.rewrite(&state, to: url) }
         }
     }
@@ -127,6 +156,13 @@ final class SyncLedger: Sendable {
         }
         for (type, deleted) in state.deleted {
             lines += deleted.map { Line(type: type, name: $0.key, isPending: $0.value) }
+        }
+        for (type, names) in state.files {
+            for (name, files) in names {
+                lines += files.map {
+                    Line(type: type, name: name, field: $0.key, file: $0.value)
+                }
+            }
         }
         state.lineCount = lines.count
         state.file = try reporting {

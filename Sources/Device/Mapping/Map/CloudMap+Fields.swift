@@ -40,6 +40,19 @@ extension CloudMap {
             write: { entity, record in entity[keyPath: path] = record[name] })
     }
 
+    /// An optional property with raw values that is a field; nil where the record lacks it, or has a raw
+    /// value that this app does not know.
+    public func field<Value: RawRepresentable & Sendable>(
+        _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
+    ) -> Self where Value.RawValue: CKRecordValueProtocol {
+        adding(
+            name, path, Value.RawValue.self, read: { $0[keyPath: path]?.rawValue },
+            write: { entity, record in
+                let raw: Value.RawValue? = record[name]
+                entity[keyPath: path] = raw.flatMap(Value.init)
+            })
+    }
+
     /// A property with raw values, such as an enumeration, that is a field; a raw value that this app
     /// does not know counts as missing.
     public func field<Value: RawRepresentable & Sendable>(
@@ -54,11 +67,11 @@ extension CloudMap {
             })
     }
 
-    /// A file that is an asset. A fetched one lies in a temporary file, or in the folder of the cache: let the property's
-    /// setter, or the store, copy it.
+    /// A file that is an asset. A fetched one lies in a temporary file, or in the folder of the cache: let
+    /// the property's setter, or the store, copy it.
     ///
-    /// Over a database it is sent with every save of the object, over a cache when it is another one. A file that is at
-    /// the service and not on this device leaves the property as it is.
+    /// It is sent when its bytes are others than those of the service's; each save reads the file for that. A file that
+    /// is at the service and not on this device leaves the property as it is.
     public func asset(
         _ path: WritableKeyPath<Entity, URL?> & Sendable, _ name: String
     ) -> Self {

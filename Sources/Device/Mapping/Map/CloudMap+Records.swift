@@ -37,21 +37,29 @@ extension CloudMap {
     ///
     /// - Parameters:
     ///   - only: nil is all.
-    ///   - keepsMissingFiles: whether an asset without a file stays as it is.
+    ///   - mapping: knows which files the service has, and whether an asset without a file stays as it is.
+    /// - Returns: digests of the files that were looked at, by field.
     func copy(
         _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,
-        keepsMissingFiles: Bool
-    ) throws {
+        mapping: CloudMapping
+    ) throws -> [String: String] {
         let new = try RecordSnapshot(wanted)
         let old = try RecordSnapshot(record)
+        var digests: [String: String] = [:]
         for field in fields where field.isAsset && only?.contains(field.name) ?? true {
-            if let file = field.read(entity) {
-                record[field.name] = file
+            let known = record.object(forKey: field.name) as? CKAsset
+            if let asset = field.read(entity) {
+                let digest = (asset as? CKAsset)?.fileURL.flatMap { FileDigest.text(of: $0) }
+                digests[field.name] = digest
+                let kept = mapping.ledger.file(recordType, record.recordID.recordName, field.name)
+                let isThere =
+                    kept != nil && kept?.digest == digest
+                    && kept?.checksum == known?.knownValue?.fileChecksum
+                if !isThere { record[field.name] = asset }
                 continue
             }
-            let known = record.object(forKey: field.name) as? CKAsset
             // What this device has not fetched nobody has removed.
-            if let known, !keepsMissingFiles || known.fileURL != nil {
+            if let known, !mapping.source.mayLackFiles || known.fileURL != nil {
                 record.setObject(nil, forKey: field.name)
             }
         }
@@ -63,6 +71,27 @@ extension CloudMap {
         if only != nil, new[changeDateName] != old[changeDateName] {
             record.setObject(wanted.object(forKey: changeDateName), forKey: changeDateName)
         }
+        return digests
+    }
+
+    /// The files of a record that was fetched or saved, as far as their bytes are known.
+    func files(of record: CKRecord, digests: [String: String]? = nil) -> [String: SyncLedger
+        .KnownFile]
+    {
+        var files: [String: SyncLedger.KnownFile] = [:]
+        for field in fields where field.isAsset {
+            guard let asset = record.object(forKey: field.name) as? CKAsset,
+                let checksum = asset.knownValue?.fileChecksum
+            else { continue }
+            let digest =
+                if let digests { digests[field.name] } else {
+                    asset.fileURL.flatMap { FileDigest.text(of: $0) }
+                }
+            if let digest {
+                files[field.name] = SyncLedger.KnownFile(digest: digest, checksum: checksum)
+            }
+        }
+        return files
     }
 
     /// Whether an object and a record say different things; assets, which would have to be read, apart.

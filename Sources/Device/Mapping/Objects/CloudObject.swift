@@ -26,7 +26,7 @@ public protocol CloudFields: Sendable {
 /// device.
 @dynamicMemberLookup
 public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
-    Observable
+    Observable, DraftedEntity
 {
     fileprivate struct State {
         var fields: Fields
@@ -97,6 +97,28 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
             isUndone = true
         }
         return isUndone
+    }
+
+    /// A copy to fill.
+    func draft() -> CloudObject {
+        let copy = CloudObject(state.withLock { $0.fields }, world: world)
+        copy.syncID = syncID
+        copy.changeDate = changeDate
+        return copy
+    }
+
+    /// Takes over a draft, at once, unless the object was edited since.
+    func take(_ draft: CloudObject, unlessEditedSince known: Int64?) -> Bool {
+        let draft = draft.state.withLock { $0 }
+        var isTaken = false
+        change { state in
+            guard state.changeDate?.wholeMilliseconds == known else { return }
+            state.fields = draft.fields
+            state.syncID = draft.syncID
+            state.changeDate = draft.changeDate
+            isTaken = true
+        }
+        return isTaken
     }
 
     private func change(_ body: (inout State) -> Void) {

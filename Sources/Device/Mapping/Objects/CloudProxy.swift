@@ -6,7 +6,7 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
 
     /// Saves the object and what it refers to, in the background; the store hears of it in `didSave`.
     public func save() {
-        start { try await $0.save(entity) }
+        start(naming: true) { try await $0.save(entity) }
     }
 
     /// Saves the object with all that it refers to, as far as that was changed, and returns once the cloud
@@ -19,7 +19,7 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
 
     /// Saves some properties of the object, and what they refer to, in the background.
     public func saveKeys(_ paths: (PartialKeyPath<Entity> & Sendable)...) {
-        start { try await $0.save(entity, keys: paths) }
+        start(naming: true) { try await $0.save(entity, keys: paths) }
     }
 
     /// Saves some properties of the object and waits.
@@ -53,11 +53,20 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
             entity, from: record, fetchReferences: fetchReferences)
     }
 
-    private func start(_ body: @escaping @Sendable (CloudMapping) async throws -> Void) {
+    private func start(
+        naming isNamed: Bool = false,
+        _ body: @escaping @Sendable (CloudMapping) async throws -> Void
+    ) {
         // Without a mapping there is nobody to tell; the call that waits throws it.
         guard let mapping = try? CloudMapping.of(Entity.self) else { return }
-        _ = mapping.world.startTask("mapping call") {
-            try? await body(mapping)  // The mapping logs it, and the store hears of it.
+        // At once, so that a deletion that overtakes the save knows what it deletes; what is wrong with the
+        // name the save says.
+        if isNamed, !mapping.isLocked, !mapping.isIgnored(entity) { _ = try? mapping.name(entity) }
+        // Nobody waits for it, also where a callback of the store calls.
+        Engagement.$current.withValue(nil) {
+            _ = mapping.world.startTask("mapping call") {
+                try? await body(mapping)  // The mapping logs it, and the store hears of it.
+            }
         }
     }
 }

@@ -12,7 +12,8 @@ extension CloudMapping {
         }
         let type = Entity.recordTypeName
         do {
-            try await lanes.holding([type]) {
+            try refuseSaving()
+            try await holding([type]) {
                 try ledger.setDeleted(type, [name], isPending: true)
                 guard !isLocked else { return }
                 try await prepare()

@@ -26,29 +26,50 @@ extension CloudMapping {
             return log.debug("not saved: locked or ignored", metadata: ["type": "\(E.self)"])
         }
         let ticket = state.withLock { $0.takeTicket() }
+        var reports: [SaveReport] = []
         do {
+            try refuseSaving()
             let name = try self.name(entity)
             guard !ledger.isDeleted(E.recordTypeName, name) else { throw MappingError.gone }
             try await prepare()
             var sending = Sending(roots: [entity])
             sending.fields = fields
             sending.ticket = ticket
-            try await send(sending)
+            try await send(sending, &reports)
         } catch {
             log.debug("save failed", metadata: ["type": "\(E.self)", "error": "\(error)"])
-            await store.didSave(entity, record: nil, error: error)
+            if !reports.contains(where: \.isRoot) {
+                reports.append(SaveReport(entity: entity, isRoot: true, error: error))
+            }
+            await tell(reports)
             recover(from: error)
             throw error
+        }
+        await tell(reports)
+    }
+
+    func refuseSaving() throws {
+        try refuseCallback(
+            from: .saving,
+            sentence: "Save and delete once the store's callback has returned, or without waiting.")
+    }
+
+    /// Tells the store what came of saves. Nothing waits for it: it may save and sync itself.
+    func tell(_ reports: [SaveReport]) async {
+        for report in reports {
+            await store.didSave(report.entity, record: report.record, error: report.error)
         }
     }
 
     /// Sends objects with what they refer to, while nobody else saves their types.
-    func send(_ sending: Sending) async throws {
+    ///
+    /// - Parameter reports: what the store is to be told afterwards, also when it throws.
+    func send(_ sending: Sending, _ reports: inout [SaveReport]) async throws {
         var types = try await graph(of: sending.roots).recordTypes
         var isDone = types.isEmpty
         while !isDone {
             let held = types
-            (isDone, types) = try await lanes.holding(held) {
+            (isDone, types) = try await holding(held) {
                 // Again, as others may have saved some of it, or linked more to it, meanwhile.
                 var graph = try await graph(of: sending.roots)
                 guard graph.recordTypes.isSubset(of: held) else {
@@ -56,7 +77,7 @@ extension CloudMapping {
                 }
                 graph.keep { node in !node.isRoot || !wasSaved(node, since: sending.ticket) }
                 graph.sortTargetsFirst()
-                try await transmit(graph.nodes, sending)
+                try await transmit(graph.nodes, sending, &reports)
                 return (true, held)
             }
         }
@@ -77,6 +98,14 @@ struct Sending: Sendable {
     var ticket: Int?
     /// Whether a record that was changed later than the object is left alone.
     var newestWins = false
+}
+
+/// What came of a save.
+struct SaveReport: Sendable {
+    var entity: any CloudEntity
+    var isRoot: Bool
+    var record: CKRecord?
+    var error: (any Error)?
 }
 
 extension CloudMapping.State {

@@ -9,16 +9,26 @@ struct Outgoing: Sendable {
     var changed: Int64?
     var ticket: Int
     var isPart: Bool
+    /// Of its files, by field.
+    var digests: [String: String]
 }
 
 extension CloudMapping {
     /// How often a record is built anew because another device changed it meanwhile.
     static let largestRounds = 8
 
-    /// Sends objects, and tells of each.
+    /// Sends objects.
     ///
-    /// - Throws: the first root's error, once all others are done.
-    func transmit(_ nodes: [EntityGraph.Node], _ sending: Sending) async throws {
+    /// - Parameter reports: what came of each.
+    /// - Throws: the error of a root, else of what it refers to, once all others are done.
+    func transmit(
+        _ nodes: [EntityGraph.Node], _ sending: Sending, _ reports: inout [SaveReport]
+    ) async throws {
+        // Deleted since the save was asked for.
+        let gone = nodes.filter { ledger.isDeleted(type(of: $0.entity).recordTypeName, $0.name) }
+        if sending.ticket != nil { reports += gone.map { failed($0, MappingError.gone) } }
+        let goneKeys = Set(gone.map(\.key))
+        let nodes = nodes.filter { !goneKeys.contains($0.key) }
         let known: [EntityGraph.Node] = nodes.filter {
             ledger.known(type(of: $0.entity).recordTypeName, $0.name) != nil
         }
@@ -26,7 +36,6 @@ extension CloudMapping {
         var bases =
             names.isEmpty ? [:] : try await source.records(named: names, withFiles: false)
         var pending = nodes
-        var failure: (any Error)?
         let isThere = Set(known.map(\.key))
         var round = 0
         while !pending.isEmpty {
@@ -41,7 +50,7 @@ extension CloudMapping {
                         outgoing.append(item)
                     }
                 } catch {
-                    failure = await fail(node, error) ?? failure
+                    reports.append(failed(node, error))
                 }
             }
             let results = try await source.modify(
@@ -58,20 +67,20 @@ extension CloudMapping {
                     guard round < Self.largestRounds else {
                         let contended = MappingError(
                             .contended, "Save it again a little later.", cause: error)
-                        failure = await fail(item.node, contended) ?? failure
+                        reports.append(failed(item.node, contended))
                         continue
                     }
                     bases[item.node.name] = error.serverRecord
                     pending.append(item.node)
                 } catch let error as CKError where error.code == .unknownItem {
-                    failure = await fail(item.node, MappingError.gone) ?? failure
+                    reports.append(failed(item.node, MappingError.gone))
                 } catch {
-                    failure = await fail(item.node, error) ?? failure
+                    reports.append(failed(item.node, error))
                 }
             }
-            try await confirm(saved)
+            reports += try await confirm(saved)
         }
-        if let failure { throw failure }
+        if let failure = reports.failure { throw failure }
     }
 
     /// Reads an object into a record; nil when the record's own change is newer and shall win.
@@ -96,11 +105,11 @@ extension CloudMapping {
                     + " \(record.recordType).")
         }
         let fields = node.isRoot ? sending.fields : nil
-        try map.copy(
-            wanted, of: entity, to: record, fields: fields,
-            keepsMissingFiles: source.mayLackFiles)
+        let digests = try map.copy(
+            wanted, of: entity, to: record, fields: fields, mapping: self)
         return Outgoing(
-            node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil)
+            node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil,
+            digests: digests)
     }
 
     private func outgoingItem(
@@ -109,7 +118,9 @@ extension CloudMapping {
         try outgoingItem(node, node.entity, base, sending)
     }
 
-    private func confirm(_ saved: [(item: Outgoing, record: CKRecord)]) async throws {
+    private func confirm(
+        _ saved: [(item: Outgoing, record: CKRecord)]
+    ) async throws -> [SaveReport] {
         for (type, group) in Dictionary(grouping: saved, by: { $0.record.recordType }) {
             let known = group.map { item, record in
                 // A part of the object says nothing of the rest, which the next sync sends.
@@ -128,17 +139,43 @@ extension CloudMapping {
             }
         }
         for (item, record) in saved {
+            try noteFiles(item.node.entity, record, item.digests)
             try await store.keep(item.node.entity)
             log.debug("saved", metadata: ["record": "\(item.node.key)"])
-            await store.didSave(item.node.entity, record: record, error: nil)
+        }
+        return saved.map { item, record in
+            SaveReport(entity: item.node.entity, isRoot: item.node.isRoot, record: record)
         }
     }
 
-    /// - Returns: the error, of a root: who saved it hears of it by the call.
-    private func fail(_ node: EntityGraph.Node, _ error: any Error) async -> (any Error)? {
-        if node.isRoot { return error }
+    private func noteFiles<E: CloudEntity>(
+        _ entity: E, _ record: CKRecord, _ digests: [String: String]
+    ) throws {
+        guard !digests.isEmpty else { return }
+        try ledger.setFiles(
+            record.recordType, record.recordID.recordName,
+            E.cloudMap.files(of: record, digests: digests))
+    }
+
+    private func failed(_ node: EntityGraph.Node, _ error: any Error) -> SaveReport {
         log.debug("save failed", metadata: ["record": "\(node.key)", "error": "\(error)"])
-        await store.didSave(node.entity, record: nil, error: error)
-        return nil
+        return SaveReport(entity: node.entity, isRoot: node.isRoot, error: error)
+    }
+}
+
+extension [SaveReport] {
+    /// The last root's error; else that of what a root refers to, but for what was deleted: the store
+    /// hears of it, and it is gone.
+    fileprivate var failure: (any Error)? {
+        if let root = last(where: { $0.isRoot && $0.error != nil }) { return root.error }
+        let links = filter { report in
+            report.error.map { ($0 as? MappingError)?.code != .deleted } ?? false
+        }
+        guard let link = links.first else { return nil }
+        return MappingError(
+            .linkNotSaved,
+            "Save what the object refers to: the object itself was saved, but not \(links.count) of"
+                + " its links, such as one of the type \(type(of: link.entity).recordTypeName).",
+            cause: link.error)
     }
 }

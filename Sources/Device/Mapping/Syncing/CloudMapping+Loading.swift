@@ -30,15 +30,15 @@ extension CloudMapping {
         objects: [String: any CloudEntity] = [:]
     ) async throws -> [String: any CloudEntity] {
         var objects = objects
-        var filled: [CKRecord] = []
+        var filled: [(record: CKRecord, links: [Links])] = []
         var level = records.filter { round?.isApplied($0) != true }
         while !level.isEmpty {
             var missing: Set<String> = []
             for record in level {
                 guard let type = entityType(named: record.recordType) else { continue }
-                try await fill(type, from: record, &objects)
+                let links = try await fill(type, from: record, isSync: round != nil, &objects)
                 round?.setApplied(record)
-                filled.append(record)
+                if let links { filled.append((record, links)) }
             }
             guard fetchReferences else { return objects }
             for record in level {
@@ -47,16 +47,30 @@ extension CloudMapping {
             }
             level = try await fetchTargets(missing, round)
         }
-        for record in filled {
+        for (record, links) in filled {
             guard let type = entityType(named: record.recordType) else { continue }
-            try await link(type, in: record, &objects)
+            try await link(type, in: record, links, &objects)
         }
         return objects
     }
 
+    /// What a reference has while its targets are not here.
+    private struct Links: Equatable {
+        var names: [String]
+        var objectCount: Int
+
+        init<E: CloudEntity>(_ reference: MappedReference<E>, _ entity: E) {
+            names = reference.names(of: entity)
+            objectCount = reference.objects(of: entity).count
+        }
+    }
+
+    /// - Parameter isSync: whether a newer edit, made since the sync compared both, stays as it is.
+    /// - Returns: what the references have until they are linked; nil for an object that stays as it is.
     private func fill<E: CloudEntity>(
-        _ type: E.Type, from record: CKRecord, _ objects: inout [String: any CloudEntity]
-    ) async throws {
+        _ type: E.Type, from record: CKRecord, isSync: Bool,
+        _ objects: inout [String: any CloudEntity]
+    ) async throws -> [Links]? {
         let name = record.recordID.recordName
         var entity: E
         if let known = objects[name] as? E {
@@ -67,16 +81,31 @@ extension CloudMapping {
             entity = try await store.create(type, syncID: name)
         }
         let map = E.cloudMap
-        map.fill(&entity, from: record)
-        for reference in map.references
-        where !reference.isList && reference.objects(of: entity).isEmpty {
-            // Rows keep the name, whether its row is here or not.
-            reference.fill(
-                &entity, .init(names: reference.names(in: record), objects: objects))
+        let theirs = map.changeMilliseconds(of: record) ?? .min
+        let known = ledger.known(map.recordType, name)?.changed
+        var isFilled = false
+        while !isFilled {
+            let mine = entity.changeMilliseconds
+            if isSync, let mine, mine > theirs, mine != known {
+                objects[name] = entity
+                return nil
+            }
+            isFilled = entity.change(unlessEditedSince: mine) { entity in
+                map.fill(&entity, from: record)
+                for reference in map.references
+                where !reference.isList && reference.objects(of: entity).isEmpty {
+                    // Rows keep the name, whether its row is here or not.
+                    reference.fill(
+                        &entity, .init(names: reference.names(in: record), objects: objects))
+                }
+            }
         }
         objects[name] = entity
+        try ledger.setFiles(map.recordType, name, map.files(of: record))
+        let links = map.references.map { Links($0, entity) }
         try await store.keep(entity)
         announce(E.self, name)
+        return links
     }
 
     /// Looks in the store for what a record refers to.
@@ -105,14 +134,23 @@ extension CloudMapping {
         return found
     }
 
+    /// Fills references, but for those that were edited since their object was filled.
     private func link<E: CloudEntity>(
-        _ type: E.Type, in record: CKRecord, _ objects: inout [String: any CloudEntity]
+        _ type: E.Type, in record: CKRecord, _ links: [Links],
+        _ objects: inout [String: any CloudEntity]
     ) async throws {
         let name = record.recordID.recordName
         let references = E.cloudMap.references
         guard !references.isEmpty, var entity = objects[name] as? E else { return }
-        for reference in references {
-            reference.fill(&entity, .init(names: reference.names(in: record), objects: objects))
+        var isLinked = false
+        while !isLinked {
+            isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
+                for (reference, before) in zip(references, links)
+                where Links(reference, entity) == before {
+                    reference.fill(
+                        &entity, .init(names: reference.names(in: record), objects: objects))
+                }
+            }
         }
         objects[name] = entity
         try await store.keep(entity)

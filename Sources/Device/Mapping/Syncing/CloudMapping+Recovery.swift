@@ -18,8 +18,10 @@ extension CloudMapping {
         state.withLock { state in
             guard state.recovery == nil else { return }
             log.debug("connection lost", metadata: ["error": "\(error)"])
-            state.recovery = world.startTask("mapping recovery") { [weak self] in
-                await self?.recoverByItself(afterSeconds: error.longestRetryAfterSeconds)
+            state.recovery = Engagement.$current.withValue(nil) {
+                world.startTask("mapping recovery") { [weak self] in
+                    await self?.recoverByItself(afterSeconds: error.longestRetryAfterSeconds)
+                }
             }
         }
     }

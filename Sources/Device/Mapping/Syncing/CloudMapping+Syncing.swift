@@ -8,6 +8,7 @@ extension CloudMapping {
     /// type's changes in `syncDidFinish`. Syncs of one type follow each other.
     ///
     /// Without a connection it throws, and syncs by itself when there is one; see ``networkIsBack()``.
+    /// From inside a callback of the store it throws `insideCallback`, as it would wait for itself.
     ///
     /// - Parameters:
     ///   - specific: only these types; nil is all.
@@ -18,6 +19,11 @@ extension CloudMapping {
     ) async throws {
         let wanted = specific ?? types
         guard !isLocked else { return log.debug("not synced: locked") }
+        try refuseCallback(
+            from: .syncing, .saving,
+            sentence:
+                "Sync once the store's callback has returned: in it, it would wait for itself."
+        )
         // The names are no record types: saves go on meanwhile.
         let turns = Set(wanted.map { "sync of \($0.recordTypeName)" })
         do {
@@ -30,9 +36,10 @@ extension CloudMapping {
                     // Without a network the rest is done on this device; the exchange below says so.
                     log.debug("not exchanged", metadata: ["error": "\(error)"])
                 }
-                let round = SyncRound(
-                    isForced: forced, entries: try await entriesForThisDevice())
-                for type in wanted { try await sync(type, in: round) }
+                let round = try await round(of: wanted, isForced: forced)
+                try await engaged(in: .syncing) {
+                    for type in wanted { try await sync(type, in: round) }
+                }
                 try await source.exchange()
             }
         } catch {
@@ -47,6 +54,13 @@ extension CloudMapping {
         guard ledger.value("prepared") != nil, try await !source.isPrepared() else { return }
         log.debug("the zone is gone")
         try ledger.forgetAll()
+    }
+
+    func round(of types: [any CloudEntity.Type], isForced: Bool) async throws -> SyncRound {
+        let names = types.map { ($0.recordTypeName, ledger.knownNames($0.recordTypeName)) }
+        return SyncRound(
+            isForced: isForced, knownNames: Dictionary(names) { $1 },
+            entries: try await entriesForThisDevice())
     }
 
     private func sync<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws {
@@ -82,12 +96,19 @@ extension CloudMapping {
         if let mark = comparison.mark { try ledger.set("mark \(map.recordType)", mark) }
         try check(try await source.modify(saving: [], deleting: comparison.entryNames))
         if !comparison.deletions.isEmpty {
-            try await lanes.holding([map.recordType]) {
+            try await holding([map.recordType]) {
                 try await deleteRecords(comparison.deletions, ofType: map.recordType)
             }
         }
         if !comparison.uploads.isEmpty {
-            try await send(Sending(roots: comparison.uploads, newestWins: true))
+            var reports: [SaveReport] = []
+            do {
+                try await send(Sending(roots: comparison.uploads, newestWins: true), &reports)
+            } catch {
+                await tell(reports)
+                throw error
+            }
+            await tell(reports)
         }
         log.debug("finished", metadata: ["type": "\(E.self)"])
     }

@@ -55,8 +55,15 @@ final class SyncRound: Sendable {
     /// For this device, by type: names of deleted objects, and of their entries.
     let entries: [String: [String: String]]
 
-    init(isForced: Bool, entries: [String: [String: String]]) {
+    /// What the cloud had before it was looked at, by type: what is saved during the sync, be it as the link of
+    /// an object of an earlier type, must not seem to lack there.
+    let knownNames: [String: Set<String>]
+
+    init(
+        isForced: Bool, knownNames: [String: Set<String>], entries: [String: [String: String]]
+    ) {
         self.isForced = isForced
+        self.knownNames = knownNames
         self.entries = entries
     }
 

@@ -32,7 +32,7 @@ extension CloudMapping {
     ) async throws -> SyncPlan {
         // A zone of its own is no record, and the look needs it.
         if source.tellsDeletions { try await prepare() }
-        let round = SyncRound(isForced: forced, entries: try await entriesForThisDevice())
+        let round = try await round(of: specific ?? types, isForced: forced)
         var plan = SyncPlan(entries: [])
         for type in specific ?? types {
             let found = try await compare(type, in: round)

@@ -5,8 +5,7 @@ extension CloudMapping {
     func compare<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws -> TypeComparison
     {
         let map = E.cloudMap
-        // Before the look at the cloud: what is saved during it must not seem to lack there.
-        let knownNames = ledger.knownNames(map.recordType)
+        let knownNames = round.knownNames[map.recordType] ?? []
         let remote = try await remoteChanges(ofType: map.recordType, in: round)
         let entries = round.entries[map.recordType] ?? [:]
         var comparison = TypeComparison(
@@ -23,7 +22,8 @@ extension CloudMapping {
         }
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        for (name, record) in remote.records
+        // In an order that is the same each time.
+        for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
         where record.recordType == map.recordType && !ignored.contains(name) {
             if pending.contains(name) { continue }
             guard let object = objects[name] else {
@@ -48,7 +48,8 @@ extension CloudMapping {
             if isGone { comparison.deletedNames.append(name) }
         }
         decided.formUnion(comparison.deletedNames)
-        for (name, object) in objects where !decided.contains(name) {
+        for (name, object) in objects.sorted(by: { $0.key < $1.key })
+        where !decided.contains(name) {
             let isMissing = round.isForced && remote.records[name] == nil
             let isNewer = round.isForced && remote.records[name] != nil
             if isMissing || isNewer || isChanged(object, name) { comparison.uploads.append(object) }

@@ -1,0 +1,108 @@
+import StratusClient
+import StratusMapping
+import StratusTesting
+import Testing
+
+/// What an app may ask for inside the callbacks of its store.
+@Suite(.timeLimit(.minutes(1)))
+struct CallbackTests {
+    let cloud = TestCloud()
+
+    @Test func syncInsideItsOwnCallbackThrows() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        _ = phone.addPerson("Anna")
+        phone.store.hooks.withLock {
+            $0.didFinish = { [mapping = phone.mapping] in try await mapping.syncEntities() }
+        }
+        let error = await #expect(throws: MappingError.self) { try await phone.sync() }
+        #expect(error?.code == .insideCallback)
+        phone.store.hooks.withLock { $0 = .init() }
+        try await phone.sync()
+        #expect(try await phone.records("Person").count == 1)
+    }
+
+    /// An app that saves the next object when one was saved.
+    @Test func callbackOfASaveMaySaveAndSync() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
+        phone.store.hooks.withLock {
+            $0.didSave = { [mapping = phone.mapping] entity in
+                guard entity as? Person === anna else { return }
+                await #expect(throws: Never.self) {
+                    try await mapping.save(bea)
+                    try await mapping.syncEntities()
+                }
+            }
+        }
+        try await phone.mapping.save(anna)
+        #expect(try await phone.records("Person").count == 2)
+    }
+
+    /// A person edits an object while a sync brings an older change of it.
+    @Test func editDuringASyncIsNotOverwritten() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let anna = phone.addPerson("Anna")
+        try await phone.sync()
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        anna.edit { $0.age = 1 }
+        try await phone.sync()
+        tablet.store.hooks.withLock { $0.didFinish = { copy.edit { $0.age = 2 } } }
+        try await tablet.sync()
+        #expect(copy.age == 2)
+        tablet.store.hooks.withLock { $0 = .init() }
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(anna.age == 2)
+    }
+
+    /// The references of a new object come after its fields; an edit in between keeps both.
+    @Test func editBetweenFieldsAndReferencesIsKept() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let home = phone.addHome("Lake Road")
+        let anna = phone.addPerson("Anna") { $0.home = home }
+        let bea = phone.addPerson("Bea") { $0.home = home }
+        try await phone.sync()
+        let other = tablet.addHome("Hill Road")
+        tablet.store.hooks.withLock {
+            $0.keep = { entity in
+                guard let person = entity as? Person, person.age == 18 else { return }
+                person.edit {
+                    $0.age = 19
+                    if $0.firstName == "Bea" { $0.home = other }
+                }
+            }
+        }
+        try await tablet.sync()
+        #expect(tablet.person("Anna")?.home?.road == "Lake Road")
+        #expect(tablet.person("Bea")?.home?.road == "Hill Road")
+        tablet.store.hooks.withLock { $0 = .init() }
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(anna.age == 19)
+        #expect(anna.home === home)
+        #expect(bea.home?.road == "Hill Road")
+    }
+
+    /// The object is being saved while its store keeps it.
+    @Test func savingInsideKeepThrowsUnlessNobodyWaits() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
+        phone.store.hooks.withLock {
+            $0.keep = { [mapping = phone.mapping] entity in
+                guard entity as? Person === anna else { return }
+                CloudMapping.$current.withValue(mapping) { bea.iCloud.save() }
+                let error = await #expect(throws: MappingError.self) {
+                    try await mapping.save(bea)
+                }
+                #expect(error?.code == .insideCallback)
+            }
+        }
+        try await phone.mapping.save(anna)
+        // The one that was refused, the one that was saved, and Anna's.
+        await phone.store.waitForSaves(3)
+        #expect(try await phone.records("Person").count == 2)
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import StratusClient
+import StratusMapping
+import StratusTesting
+import Testing
+
+/// Files of mapped objects.
+@Suite(.timeLimit(.minutes(5)))
+struct MappedAssetTests {
+    let cloud = TestCloud()
+
+    /// A file that goes with the test.
+    final class Photo: Sendable {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "photo-\(UUID().uuidString)")
+
+        init(_ text: String) throws { try write(text) }
+
+        func write(_ text: String) throws { try Data(text.utf8).write(to: url) }
+
+        deinit {
+            // It lies in the system's folder of what may go.
+            try? FileManager.default.removeItem(at: url)
+        }
+    }
+
+    private func text(_ url: URL?) throws -> String? {
+        try url.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
+    }
+
+    @Test func assetsAreSavedAndFetched() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let photo = try Photo("a lake")
+        let person = phone.addPerson("Anna") { $0.photo = photo.url }
+        try await phone.mapping.save(person)
+        let record = try await phone.record(person.syncID)
+        let copy = try await tablet.mapping.update(tablet.add(Person()), from: record)
+        #expect(try text(copy.photo) == "a lake")
+    }
+
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func onlyChangedFilesAreUploaded(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        let photo = try Photo("a lake")
+        let anna = phone.addPerson("Anna") { $0.photo = photo.url }
+        try await phone.mapping.save(anna)
+        #expect(phone.transport.uploads == 1)
+        anna.edit { $0.age = 30 }
+        try await phone.mapping.save(anna)
+        #expect(phone.transport.uploads == 1)
+        // Another device that fetched it has it from there, also after a new start.
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        #expect(try text(copy.photo) == "a lake")
+        copy.edit { $0.age = 31 }
+        let again = try await tablet.restarted()
+        try await again.sync()
+        #expect(tablet.transport.uploads + again.transport.uploads == 0)
+        // Other bytes under the same name are another file.
+        try photo.write("a hill")
+        try await phone.sync()
+        anna.edit { $0.photo = photo.url }
+        try await phone.mapping.save(anna)
+        #expect(phone.transport.uploads == 2)
+        try await again.sync()
+        #expect(try text(copy.photo) == "a hill")
+        // A file that another device put in its place is no more the one that was sent.
+        let other = try Photo("a wood")
+        copy.edit { $0.photo = other.url }
+        try await again.mapping.save(copy)
+        #expect(again.transport.uploads == 1)
+        anna.edit { $0.age = 33 }
+        try await phone.mapping.save(anna)
+        #expect(phone.transport.uploads == 3)
+        anna.edit { $0.photo = nil }
+        try await phone.mapping.save(anna)
+        #expect(try await phone.record(anna.syncID).object(forKey: "photo") == nil)
+    }
+}
