@@ -110,7 +110,7 @@ import Testing
 
     /// Any journal, compacted at any time in steps of any size: the list is the same after each step, recent entries
     /// are untouched, and late entries of devices that were offline lose nothing.
-    @Test(arguments: Seeds.forTest("CompactionTests", count: 40))
+    @Test(arguments: Seeds.forTest("CompactionTests", count: 25))
     func anyJournalKeepsItsList(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let entries = randomEntries(using: &generator)

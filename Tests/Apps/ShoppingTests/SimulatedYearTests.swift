@@ -17,7 +17,7 @@ struct SimulatedYearTests {
     func yearEndsEqualEverywhere(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         let world = try ShoppingWorld()
-        let (rounds, entriesPerRound) = isLong ? (365, 55) : (13, 6)
+        let (rounds, entriesPerRound) = isLong ? (365, 55) : (8, 6)
         let roundMilliseconds = 365 * 86_400_000 / Int64(rounds)
         var stores: [ShoppingStore] = []
         for (device, user) in zip(devices, users) {
