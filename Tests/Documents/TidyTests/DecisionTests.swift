@@ -1,0 +1,14 @@
+import Testing
+
+/// Documents and code name decisions by their numbers.
+@Suite struct DecisionTests {
+    @Test func decisionHasANumberOfItsOwn() throws {
+        let files = Repository.paths(below: "Documentation/Decisions").sorted()
+        #expect(!files.isEmpty)
+        for (index, path) in files.enumerated() {
+            let number = String(path.split(separator: "/").last?.prefix(4) ?? "")
+            #expect(Int(number) == index + 1, "\(path)")
+            #expect(try Repository.text(path).hasPrefix("# \(number) "), "\(path)")
+        }
+    }
+}
