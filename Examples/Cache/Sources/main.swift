@@ -10,7 +10,7 @@ let hutID = CKRecord.ID(recordName: "hut-4", zoneID: zone)
 let hut = try cache.record(for: hutID) ?? CKRecord(recordType: "Hut", recordID: hutID)
 hut["name"] = "Sonnblick"
 hut["visits"] = (hut["visits"] as? Int ?? 0) + 1
-try await cache.save(hut)
+try cache.save(hut)
 print("kept here, visits:", hut["visits"] as? Int ?? 0)
 do {
     try await cache.sync()
