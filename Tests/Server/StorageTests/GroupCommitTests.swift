@@ -62,38 +62,6 @@ import Testing
         }
     }
 
-    /// The connection that writes is lent to a read. A write that comes meanwhile waits for its end, another
-    /// read for nothing.
-    @Test func writeWaitsForTheReadThatHasItsConnection() async throws {
-        try await withTemporaryFolder { folder in
-            let file = try SQLiteFile(path: folder, format: Self.format)
-            let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
-            let queued = DispatchSemaphore(value: 0)
-            let (reader, writer) = (SerialThread(), SerialThread())
-            let count: @Sendable (Database) throws -> Int? = {
-                try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
-            }
-            let first = Task(executorPreference: reader) {
-                try await file.read { database in
-                    beginning.finish()
-                    _ = queued.wait(timeout: .now() + .seconds(20))
-                    return try count(database)
-                }
-            }
-            for await _ in begun {}
-            let write = Task(executorPreference: writer) {
-                try await file.write { try insert(1, $0) }
-            }
-            writer.finishWhatWasQueued()
-            #expect(try await file.read(count) == 0)
-            queued.signal()
-            #expect(try await first.value == 0)
-            #expect(try await write.value == 1)
-            #expect(try await file.read(count) == 1)
-            try file.close()
-        }
-    }
-
     @Test func writeFailsWhenSQLiteRollsBackAndTheNextSucceeds() async throws {
         try await withTemporaryFolder { folder in
             let file = try SQLiteFile(path: folder, format: Self.format)

@@ -11,17 +11,11 @@ import Synchronization
 /// - A write returns after the commit that contains it, never before.
 /// - The high-water mark is raised after the commit that it counts, and before a write of it returns.
 /// - When the commit fails, or SQLite rolls the transaction back (a full disk), all writes in it fail.
-///
-/// While nothing is written the connection may be lent to one read (``lend()``).
 final class GroupCommit: Sendable {
     private struct State {
         var waiting: [any PendingWrite] = []
         /// Whether the loop runs or is about to.
         var isDraining = false
-        /// Whether a read has the connection; then writes wait for its end.
-        var isLent = false
-        /// Whether a write has waited for such a read.
-        var hasWaitedForRead = false
         var isClosed = false
         var whenIdle: @Sendable (Database) -> Void = { _ in }
     }
@@ -73,40 +67,12 @@ final class GroupCommit: Sendable {
             state.waiting.append(write)
             if !state.isDraining {
                 state.isDraining = true
-                if state.isLent { state.hasWaitedForRead = true } else { startDraining() }
+                // Inside the lock, so that nothing is scheduled after close(). Does not wait.
+                main.asyncWriteWithoutTransaction { [self] in drain($0) }
             }
             return nil
         }
     }
-
-    /// Called inside the lock, so that nothing is scheduled after close(). Does not wait.
-    private func startDraining() {
-        main.asyncWriteWithoutTransaction { [self] in drain($0) }
-    }
-
-    /// Lends the connection to a read of a page, until ``takeBack()``: most databases are read by one request
-    /// at a time, and so need no second connection.
-    ///
-    /// - Returns: Nil while there are writes, and for ever once a write had to wait for such a read: where
-    ///   reads and writes meet, reads have connections of their own.
-    func lend() -> DatabaseQueue? {
-        state.withLock { state in
-            guard !state.isLent, !state.isDraining, !state.hasWaitedForRead, !state.isClosed else {
-                return nil
-            }
-            state.isLent = true
-            return main
-        }
-    }
-
-    func takeBack() {
-        state.withLock { state in
-            state.isLent = false
-            if state.isDraining { startDraining() }
-        }
-    }
-
-    func isLent(_ connection: DatabaseQueue) -> Bool { connection === main }
 
     /// Says what is done on the writer's thread whenever there are no more writes.
     func whenIdle(_ body: @escaping @Sendable (Database) -> Void) {

@@ -4,9 +4,8 @@ import Synchronization
 
 /// Who reads on which connection of one database file.
 ///
-/// A read sees one state while writes go on beside it, so it has a connection of its own, opened when a read
-/// finds none. Until reads have met writes, or each other, the connection that writes is lent to them: such a
-/// database costs three file descriptors, and its first read opens nothing.
+/// A read sees one state while writes go on beside it, so it has a connection of its own. Connections are
+/// opened when a read finds none: a database that is only written costs three file descriptors.
 final class ReadingConnections: Sendable {
     private enum Choice: Sendable {
         case lease(DatabaseQueue)
@@ -28,31 +27,21 @@ final class ReadingConnections: Sendable {
 
     private let path: String
     private let limit: Int
-    private let writer: GroupCommit
     private let open: @Sendable () throws -> DatabaseQueue
     private let state = Mutex(State())
     /// Empty when nobody reads.
     private let reads = DispatchGroup()
 
-    /// - Parameters:
-    ///   - writer: Lends its connection for a page.
-    ///   - open: Opens a connection that only reads.
-    init(
-        path: String, limit: Int, writer: GroupCommit,
-        open: @escaping @Sendable () throws -> DatabaseQueue
-    ) {
+    /// - Parameter open: Opens a connection that only reads.
+    init(path: String, limit: Int, open: @escaping @Sendable () throws -> DatabaseQueue) {
         self.path = path
         self.limit = limit
-        self.writer = writer
         self.open = open
     }
 
     /// Takes a connection for a read, and waits for one when all are taken.
-    func take(_ length: ReadLength) async throws -> DatabaseQueue {
-        var choice = state.withLock { state in
-            let lent = length == .page ? lend(state) : nil
-            return lent.map { .lease($0) } ?? choose(&state, isWaiting: false)
-        }
+    func take() async throws -> DatabaseQueue {
+        var choice = state.withLock { choose(&$0, isWaiting: false) }
         if case .mustWait = choice { choice = await wait() }
         switch choice {
         case .lease(let connection): return connection
@@ -74,11 +63,7 @@ final class ReadingConnections: Sendable {
     }
 
     func give(_ connection: DatabaseQueue) {
-        if writer.isLent(connection) {
-            writer.takeBack()
-        } else {
-            resumeWaiting { $0.free.append(connection) }
-        }
+        resumeWaiting { $0.free.append(connection) }
         reads.leave()
     }
 
@@ -118,14 +103,6 @@ final class ReadingConnections: Sendable {
     }
 
     // MARK: -
-
-    /// The connection that writes, where there is none yet that only reads.
-    private func lend(_ state: State) -> DatabaseQueue? {
-        guard state.count == 0, !state.isClosed, !state.isPaused, let connection = writer.lend()
-        else { return nil }
-        reads.enter()
-        return connection
-    }
 
     /// Chooses a connection, or leaves one to be opened by the caller.
     private func choose(_ state: inout State, isWaiting: Bool) -> Choice {

@@ -3,7 +3,7 @@ import Logging
 import StratusSQLite
 import Synchronization
 
-/// One open database file: a connection that writes, and a few that read, opened when reads and writes meet.
+/// One open database file: a connection that writes, and a few that read, opened when they are needed.
 final class SQLiteFile: OpenDatabase {
     let path: String
     let epoch = EpochPlace()
@@ -43,9 +43,9 @@ final class SQLiteFile: OpenDatabase {
                 mark: try main.inDatabase(mark))
             var reading = configuration
             reading.readonly = true
-            reads = ReadingConnections(
-                path: path, limit: limits.readersPerDatabase, writer: commits
-            ) { [reading] in try DatabaseQueue(path: path, configuration: reading) }
+            reads = ReadingConnections(path: path, limit: limits.readersPerDatabase) { [reading] in
+                try DatabaseQueue(path: path, configuration: reading)
+            }
             self.main = main
             self.checkpoints = checkpoints
             self.commits = commits
@@ -71,7 +71,7 @@ final class SQLiteFile: OpenDatabase {
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         do {
-            let connection = try await reads.take(length)
+            let connection = try await reads.take()
             defer { reads.give(connection) }
             if length == .page { return try Self.readNow(on: connection, body) }
             return try await withCheckedThrowingContinuation { continuation in
