@@ -30,6 +30,9 @@ struct NearestEntries {
 
     /// A cell with more entries is split in four.
     private static let entriesPerCell = 64
+    /// Where so many cells wait, further ones are read before they are split: at a pole each level has twice as
+    /// many cells at the same distance.
+    private static let waitingCells = 1_024
     /// A place is within two centimetres of its cell's centre; arithmetic rounds.
     private static let slackMetres = 0.02
 
@@ -66,7 +69,7 @@ struct NearestEntries {
         while let next = cells.popMin(), next.nearest <= outer + Self.slackMetres {
             let isDeepest = next.cell.level == PlaceCell.deepestLevel
             var entries: [IndexEntry]?
-            if isDeepest || next.cell.radius <= radiusRead {
+            if isDeepest || next.cell.radius <= radiusRead || cells.count >= Self.waitingCells {
                 let most = isDeepest ? limit : Self.entriesPerCell
                 entries = try read(next.cell, atMost: most)
                 entriesRead += entries?.count ?? most + 1

@@ -83,6 +83,23 @@ import Testing
         #expect(scanned[1] <= 40, "\(scanned)")
     }
 
+    /// At a pole every level of cells has twice as many at the same distance; the queue of all of them took all
+    /// of the memory.
+    @Test(.timeLimit(.minutes(5))) func nearestAtAPoleIsFoundInBounds() async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify(
+            (0..<20).map { number in
+                let place = Location(latitude: 90, longitude: Double(number % 2) * 8)
+                return hut(
+                    .create, "hut\(number)", [Field(name: "place", value: .location(place))])
+            })
+        let pole = Location(latitude: 90, longitude: 8)
+        let query = QueryDictionary(
+            recordType: "Hut", sortBy: [Sort(.user("place"), relativeLocation: pole)])
+        #expect(try await Self.page(query, alice, limit: 8).found.count == 8)
+        #expect(try await Self.page(query, alice, limit: 200).found.count == 20)
+    }
+
     private static func page(
         _ query: QueryDictionary, _ person: Person, limit: Int, after: QueryPosition? = nil
     ) async throws -> RecordSearch.Page {
