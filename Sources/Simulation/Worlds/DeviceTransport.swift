@@ -101,7 +101,9 @@ final class DeviceTransport: AccountTransport {
         let answered: Result<E.Answer, any Error>
         do {
             answered = .success(
-                try await AnswerTime.$listener.withValue({ time in heard.withLock { $0 = time } }) {
+                try await AnswerTime.$listener.withValue(
+                    AnswerTime.Listener { time in heard.withLock { $0 = time } }
+                ) {
                     try await self.serve(endpoint, request, fault, to: target, timeout)
                 })
         } catch {

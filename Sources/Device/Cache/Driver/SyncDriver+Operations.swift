@@ -6,7 +6,7 @@ import StratusSync
 extension SyncDriver {
     func perform(_ operation: SyncOperation) async {
         let clock = store.clock
-        await AnswerTime.$listener.withValue({ clock.hear($0) }) {
+        await AnswerTime.$listener.withValue(AnswerTime.Listener { clock.hear($0) }) {
             await performHeard(operation)
         }
     }

@@ -21,7 +21,17 @@ package struct AnswerTime: Hashable, Sendable {
     /// Is told of every answer as it comes, within the task that asked.
     ///
     /// A task's own value and no part of a transport, so that transports that only hand on need not know.
-    @TaskLocal package static var listener: (@Sendable (AnswerTime) -> Void)?
+    @TaskLocal package static var listener: Listener?
+
+    /// Not a bare closure: with Swift 6.3 an optimized build has no metadata of a task's own value that is one,
+    /// and ends at the first.
+    package struct Listener: Sendable {
+        private let hear: @Sendable (AnswerTime) -> Void
+
+        package init(_ hear: @escaping @Sendable (AnswerTime) -> Void) { self.hear = hear }
+
+        package func callAsFunction(_ time: AnswerTime) { hear(time) }
+    }
 }
 
 extension AnswerTime {

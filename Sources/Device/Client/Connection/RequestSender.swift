@@ -64,7 +64,7 @@ struct RequestSender: Sendable {
         guard let listener = AnswerTime.listener else { return try await attempt() }
         let world = connection.world
         let begun = world.uptimeMilliseconds
-        let timed: @Sendable (AnswerTime) -> Void = { time in
+        let timed = AnswerTime.Listener { time in
             var time = time
             time.elapsedMilliseconds = max(0, world.uptimeMilliseconds - begun) + 1
             listener(time)

@@ -42,7 +42,9 @@ import Testing
                 ]))
             let heard = Mutex<[AnswerTime]>([])
             let before = CloudConnection.World.live.nowMilliseconds()
-            await AnswerTime.$listener.withValue({ time in heard.withLock { $0.append(time) } }) {
+            await AnswerTime.$listener.withValue(
+                AnswerTime.Listener { time in heard.withLock { $0.append(time) } }
+            ) {
                 await #expect(throws: CKError.self) {
                     try await container.privateCloudDatabase.record(
                         for: CKRecord.ID(recordName: "none"))
