@@ -29,7 +29,12 @@ public final class CloudMapping: Sendable {
     /// What `iCloud` takes in this task, in place of the mapping set up last.
     @TaskLocal public static var current: CloudMapping?
 
+    /// Whether mappings of this task are behind the `iCloud` of all tasks; not those of simulated worlds.
+    @TaskLocal package static var isForAllTasks = true
+
     private static let setUp = Mutex<[ObjectIdentifier: CloudMapping]>([:])
+    /// Hears of saves that come before any setup.
+    package static let withoutSetup = Mutex(Logger(label: "stratus.mapping"))
 
     /// The types, in the order of the setup.
     let types: [any CloudEntity.Type]
@@ -96,11 +101,12 @@ public final class CloudMapping: Sendable {
         self.types = types
         typesByName = Dictionary(types.map { ($0.recordTypeName, $0) }) { $1 }
         self.store = store
-        ledger = try SyncLedger(url: file)
+        ledger = try SyncLedger.of(file)
         self.deviceID = deviceID
         self.ignoring = ignoring
         log = logger
         self.world = world
+        guard Self.isForAllTasks else { return }
         Self.setUp.withLock { setUp in
             for type in types { setUp[ObjectIdentifier(type)] = self }
         }
@@ -120,6 +126,14 @@ public final class CloudMapping: Sendable {
             throw MappingError(.notSetUp, "Set up a CloudMapping with \(type) first.")
         }
         return mapping
+    }
+
+    /// - Throws: ``MappingError`` `notSetUp` for a type that this mapping does not have.
+    func requireSetUp(_ type: any CloudEntity.Type) throws {
+        guard entityType(named: type.recordTypeName) != type else { return }
+        throw MappingError(
+            .notSetUp,
+            "Name \(type) among the types of the CloudMapping: this one does not have it.")
     }
 
     func entityType(named recordType: String) -> (any CloudEntity.Type)? { typesByName[recordType] }

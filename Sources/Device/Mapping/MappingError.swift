@@ -9,6 +9,8 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let invalidMaps = Self(rawValue: "invalidMaps")
         /// No ``CloudMapping`` was set up for the type.
         public static let notSetUp = Self(rawValue: "notSetUp")
+        /// A key path of no field of the type's map.
+        public static let notMapped = Self(rawValue: "notMapped")
         /// A struct without a sync ID.
         public static let unnamedValue = Self(rawValue: "unnamedValue")
         /// The object was deleted, here or on another device.

@@ -1,6 +1,7 @@
 import StratusClient
 import StratusMapping
 import StratusTesting
+import Synchronization
 import Testing
 
 /// What an app may ask for inside the callbacks of its store.
@@ -26,7 +27,7 @@ struct CallbackTests {
         let phone = try await MappedDevice(cloud, "phone")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
         phone.store.hooks.withLock {
-            $0.didSave = { [mapping = phone.mapping] entity in
+            $0.didSave = { [mapping = phone.mapping] entity, _, _ in
                 guard entity as? Person === anna else { return }
                 await #expect(throws: Never.self) {
                     try await mapping.save(bea)
@@ -36,6 +37,27 @@ struct CallbackTests {
         }
         try await phone.mapping.save(anna)
         #expect(try await phone.records("Person").count == 2)
+    }
+
+    @Test func didSaveHasTheObjectWithItsIDAndTheRecordOrTheError() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let anna = phone.addPerson("Anna")
+        let heard = Mutex<[String]>([])
+        phone.store.hooks.withLock {
+            $0.didSave = { entity, record, error in
+                let name = (entity as? Person)?.syncID
+                heard.withLock {
+                    $0.append(
+                        "\(entity as? Person === anna) \(name != nil)"
+                            + " \(record?.recordID.recordName == name) \(error is CKError)")
+                }
+            }
+        }
+        try await phone.mapping.save(anna)
+        phone.transport.isOffline = true
+        anna.edit { $0.age = 3 }
+        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
+        #expect(heard.withLock { $0 } == ["true true true false", "true true false true"])
     }
 
     /// A person edits an object while a sync brings an older change of it.

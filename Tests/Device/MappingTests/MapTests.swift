@@ -39,6 +39,18 @@ struct MapTests {
         var text = ""
     }
 
+    /// Values of other types than the usual ones.
+    struct Kinds: CloudKeyed {
+        static let cloudMap = CloudMap<Kinds>("Kinds")
+            .field(\.link, "link").field(\.links, "links")
+            .field(\.place, "place")
+        var syncID: String?
+        var changeDate: Date?
+        var link: CKRecord.Reference?
+        var links: [CKRecord.Reference] = []
+        var place: CLLocation?
+    }
+
     @Test func badMapsFailAtSetupWithOneSentence() async throws {
         let logs = InMemoryLogHandler()
         let error = await #expect(throws: MappingError.self) {
@@ -59,6 +71,11 @@ struct MapTests {
         }
         #expect(sentence.contains("address of Person refers to Home, which is not set up"))
         #expect(sentence.filter { $0 == "." }.count == 1)
+        // And nothing syncs.
+        let unset = await #expect(throws: MappingError.self) {
+            try await Nameless().iCloud.saveAndWait()
+        }
+        #expect(unset?.code == .notSetUp)
         #expect(
             logs.entries.contains { $0.level == .error && "\($0.message)".contains("Nameless") })
     }
@@ -108,6 +125,49 @@ struct MapTests {
         #expect(saved["age"] == 50)
     }
 
+    /// An app of before saves an edit: what it cannot take of a newer app's record stays.
+    @Test func rawValuesOfNewerAppsAreKept() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let anna = phone.addPerson("Anna")
+        try await phone.mapping.save(anna)
+        let record = try await phone.record(anna.syncID)
+        record["rank"] = "king"
+        _ = try await phone.database.save(record)
+        try await tablet.sync()
+        let copy = try #require(tablet.person("Anna"))
+        #expect(copy.rank == .guest)
+        copy.edit { $0.age = 50 }
+        try await tablet.mapping.save(copy)
+        let saved = try await phone.record(anna.syncID)
+        #expect(saved["rank"] == "king")
+        #expect(saved["age"] == 50)
+        copy.edit { $0.rank = .keeper }
+        try await tablet.mapping.save(copy)
+        #expect(try await phone.record(anna.syncID)["rank"] == "keeper")
+    }
+
+    @Test func containerAndDatabaseAreChosenAtSetup() async throws {
+        let link = try await cloud.connect(user: "alice", device: "phone")
+        let containers = ["iCloud.org.example.A", "iCloud.org.example.B"].map {
+            CKContainer(identifier: $0, connection: link)
+        }
+        let databases = containers.flatMap { [$0.privateCloudDatabase, $0.publicCloudDatabase] }
+        for (number, database) in databases.enumerated() {
+            let mapping = try CloudMapping(
+                database: database, types: [Row.self], store: MemoryStore(), file: nil)
+            try await mapping.save(Row(rowName: "row\(number)", text: "\(number)"))
+        }
+        for (number, database) in databases.enumerated() {
+            let zone: CKRecordZone.ID =
+                database.databaseScope == .private
+                ? CKRecordZone.ID(zoneName: "Objects") : .default
+            let query = CKQuery(recordType: "Row", predicate: NSPredicate(value: true))
+            let found = try await database.records(matching: query, inZoneWith: zone)
+            #expect(found.matchResults.map(\.0.recordName) == ["row\(number)"])
+        }
+    }
+
     @Test func predicateFindsTheObjectOfAnID() {
         let rows = [Row(rowName: "a"), Row(rowName: "b", text: "this")]
         #expect(rows.first(where: Row.predicate(forSyncID: "b"))?.text == "this")
@@ -145,7 +205,38 @@ struct MapTests {
         #expect(shared.mapping.schema.contains("\"___modTime\" TIMESTAMP QUERYABLE"))
         #expect(shared.mapping.schema.contains("courses LIST<REFERENCE>"))
         #expect(shared.mapping.schema.contains("tags LIST<STRING>"))
+        for type in ["Device", "DeleteQueue"] {
+            let text = try #require(
+                shared.mapping.schema.split(separator: "RECORD TYPE ").first { $0.hasPrefix(type) })
+            #expect(text.contains("GRANT READ, CREATE, WRITE TO \"_icloud\""), "\(type)")
+        }
+        #expect(shared.mapping.schema.contains("device STRING QUERYABLE"))
         let own = try await MappedDevice(cloud, "tablet")
         #expect(!own.mapping.schema.contains("DeleteQueue"))
+        let kinds = try await MappedDevice(cloud, "watch", types: [Kinds.self])
+        for line in ["link REFERENCE", "links LIST<REFERENCE>", "place LOCATION"] {
+            #expect(kinds.mapping.schema.contains("        \(line),"), "\(kinds.mapping.schema)")
+        }
+        _ = try ContainerSchema(text: kinds.mapping.schema)
+    }
+
+    /// Two users in the public database, with the indexes and the rights of the schema and no others.
+    @Test func schemaIsAllThatTheServiceNeeds() async throws {
+        let phone = try await MappedDevice(cloud, "phone", user: "alice", scope: .public)
+        let tablet = try await MappedDevice(cloud, "tablet", user: "bob", scope: .public)
+        try await cloud.service.schemaDeployment(of: MappedDevice.container).replace(
+            with: ContainerSchema(text: phone.mapping.schema))
+        let anna = phone.addPerson("Anna") { $0.home = phone.addHome("Lake Road") }
+        let bea = phone.addPerson("Bea")
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(tablet.person("Anna")?.home?.road == "Lake Road")
+        anna.edit { $0.age = 44 }
+        try await phone.mapping.save(anna)
+        try await phone.mapping.delete(bea)
+        #expect(try await phone.records("DeleteQueue").isEmpty == false)
+        try await tablet.sync()
+        #expect(tablet.person("Anna")?.age == 44)
+        #expect(tablet.person("Bea") == nil)
+        #expect(try await phone.records("DeleteQueue").isEmpty)
     }
 }

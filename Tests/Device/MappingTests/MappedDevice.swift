@@ -32,7 +32,8 @@ final class MappedDevice: Sendable {
         file: URL? = nil, world: World = .live, logger: Logger = Logger(label: "test"),
         types: [any CloudEntity.Type] = [
             Person.self, Home.self, Course.self, Ticket.self, Tool.self,
-        ]
+        ], deviceID: String? = nil, keyStore: (any CloudKeyStore)? = nil,
+        ignoring: @escaping @Sendable (any CloudEntity) -> Bool = { _ in false }
     ) async throws {
         let link = try await cloud.connect(user: user, device: name)
         guard let inner = link.transport as? any AccountTransport else {
@@ -41,7 +42,7 @@ final class MappedDevice: Sendable {
         transport = CountingTransport(inner)
         connection = CloudConnection(
             transport: transport, hasAccount: true, deviceID: name, world: world,
-            keyStore: cloud.keyStore)
+            keyStore: keyStore ?? cloud.keyStore)
         self.cloud = cloud
         self.name = name
         self.scope = scope
@@ -54,13 +55,17 @@ final class MappedDevice: Sendable {
         let container = CKContainer(identifier: Self.container, connection: connection)
         mapping = try CloudMapping(
             database: container.database(with: scope), types: types, store: store, file: self.file,
-            logger: logger, world: world)
+            deviceID: deviceID, ignoring: ignoring, logger: logger, world: world)
     }
 
-    /// The same device after a new start: what is in the file and in the store is there.
+    /// The same device after a new start: what is in the file and in the store is there. The file is a copy,
+    /// so that nothing else of this process has it.
     func restarted() async throws -> MappedDevice {
-        try await MappedDevice(
-            cloud, name, scope: scope, store: store, file: file, world: world)
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "mapping-\(UUID().uuidString)")
+        try FileManager.default.copyItem(at: file, to: copy)
+        return try await MappedDevice(
+            cloud, name, scope: scope, store: store, file: copy, world: world)
     }
 
     /// Runs a body as this device's process: `iCloud` is its mapping's.
@@ -128,6 +133,7 @@ final class RecordingStore: CloudStore {
         var finished: [String] = []
         var new = 0
         var updated = 0
+        var records: [CKRecord] = []
         var deleted: [String] = []
     }
 
@@ -135,7 +141,7 @@ final class RecordingStore: CloudStore {
         Person.self, Home.self, Course.self, Ticket.self, Tool.self)
     /// What an app does in the callbacks.
     struct Hooks: Sendable {
-        var didSave: (@Sendable (any CloudEntity) async -> Void)?
+        var didSave: (@Sendable (any CloudEntity, CKRecord?, (any Error)?) async -> Void)?
         var keep: (@Sendable (any CloudEntity) async throws -> Void)?
         var didFinish: (@Sendable () async throws -> Void)?
     }
@@ -177,7 +183,7 @@ final class RecordingStore: CloudStore {
                 heard.errors.append("\(error)")
             }
         }
-        await hooks.withLock { $0.didSave }?(entity)
+        await hooks.withLock { $0.didSave }?(entity, record, error)
         saves.continuation.yield(Entity.cloudMap.recordType)
     }
 
@@ -194,6 +200,7 @@ final class RecordingStore: CloudStore {
         heard.withLock { heard in
             heard.new += changes.newRecords.count
             heard.updated += changes.updatedRecords.count
+            heard.records += changes.newRecords + changes.updatedRecords
             heard.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
         }
         guard finishes.withLock({ $0 }) else { return }

@@ -2,6 +2,7 @@ import Foundation
 import StratusClient
 import StratusMapping
 import StratusTesting
+import Synchronization
 import Testing
 
 /// References between objects.
@@ -42,6 +43,48 @@ struct ReferenceTests {
         #expect(person.home?.owner === person)
         #expect(tablet.store.memory.objects(Home.self).count == 1)
         #expect(tablet.store.memory.objects(Course.self).count == 3)
+    }
+
+    /// A list that is no stored property: what reads it is saved, and what was fetched goes through its setter.
+    final class Club: CloudCreatable, CloudKeyed {
+        static let cloudMap = CloudMap<Club>("Club").references(\.courseList, "courses")
+        private let state = Mutex((id: String?.none, date: Date?.none, titles: [String]()))
+        private let courses = Mutex<[String: Course]>([:])
+        init() {}
+        var syncID: String? {
+            get { state.withLock { $0.id } }
+            set { state.withLock { $0.id = newValue } }
+        }
+        var changeDate: Date? {
+            get { state.withLock { $0.date } }
+            set { state.withLock { $0.date = newValue } }
+        }
+        /// What the screen shows.
+        var titles: [String] { state.withLock { $0.titles } }
+        var courseList: [Course] {
+            get { courses.withLock { $0.values.sorted { $0.title < $1.title } } }
+            set {
+                courses.withLock { courses in
+                    courses = Dictionary(newValue.map { ($0.title, $0) }) { $1 }
+                }
+                state.withLock { $0.titles = newValue.map(\.title) }
+            }
+        }
+    }
+
+    @Test func listOfAHandlerIsReadAndSet() async throws {
+        let phone = try await MappedDevice(cloud, "phone", types: [Club.self, Course.self])
+        let tablet = try await MappedDevice(cloud, "tablet", types: [Club.self, Course.self])
+        let club = Club()
+        club.courseList = ["Row", "Ski"].map { Course(CourseFields(title: $0)) }
+        try await phone.mapping.save(club)
+        let copy = tablet.add(Club())
+        try await tablet.run {
+            _ = try await copy.iCloud.update(
+                from: try await phone.record(club.syncID), fetchReferences: true)
+        }
+        #expect(copy.titles == ["Row", "Ski"])
+        #expect(tablet.store.memory.objects(Course.self).count == 2)
     }
 
     @Test func referencesStayUnloadedUnlessAskedFor() async throws {
@@ -110,6 +153,27 @@ struct ReferenceTests {
                 #expect(device.store.memory.objects(Course.self).isEmpty, "\(scope) \(device.name)")
             }
         }
+    }
+
+    /// The phone does not know yet that the course is gone, and its tickets are synced before its courses.
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func newHolderOfADeletedTargetIsSavedWithoutIt(scope: CKDatabase.Scope) async throws {
+        let types: [any CloudEntity.Type] = [Ticket.self, Course.self]
+        let phone = try await MappedDevice(cloud, "phone", scope: scope, types: types)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope, types: types)
+        let course = tablet.add(Course(CourseFields(title: "Ski")))
+        for device in [tablet, phone] { try await device.sync() }
+        tablet.store.memory.remove(course)
+        try await tablet.mapping.delete(course)
+        let ticket = phone.add(
+            Ticket(
+                TicketFields(
+                    number: 7, course: phone.store.memory.objects(Course.self).first)))
+        try await phone.sync()
+        #expect(phone.store.memory.objects(Course.self).isEmpty)
+        let record = try await phone.record(ticket.syncID)
+        #expect(record["number"] == 7)
+        #expect(record.object(forKey: "course") == nil)
     }
 
     @Test func deletedTargetLeavesReferenceEmpty() async throws {

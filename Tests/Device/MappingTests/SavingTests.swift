@@ -97,6 +97,42 @@ struct SavingTests {
         #expect(phone.transport.state.withLock { $0.mostUnderWay } == 1)
     }
 
+    /// The record was saved, and the phone does not know it.
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func saveWhoseAnswerWasLostMakesOneRecord(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        try await phone.sync()
+        let person = phone.addPerson("Anna")
+        cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        await #expect(throws: CKError.self) { try await phone.mapping.save(person) }
+        #expect(cloud.faults.remaining.isEmpty)
+        person.edit { $0.age = 4 }
+        try await phone.mapping.save(person)
+        #expect(try await phone.records("Person").map { $0["age"] as Int? } == [4])
+    }
+
+    /// Three objects of each of five types.
+    @Test func fifteenNewObjectsMakeFifteenRecords() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        for number in 1...3 {
+            let objects: [any CloudKeyed] = [
+                phone.addPerson("P\(number)"), phone.addHome("H\(number)"),
+                phone.add(Course(CourseFields(title: "C\(number)"))),
+                phone.add(Ticket(TicketFields(number: number))),
+            ]
+            await phone.run {
+                for object in objects { Self.save(object) }
+                phone.add(Tool()).iCloud.save()
+            }
+        }
+        await phone.store.waitForSaves(15)
+        for type in ["Person", "Home", "Course", "Ticket", "Tool"] {
+            #expect(try await phone.records(type).count == 3, "\(type)")
+        }
+    }
+
+    private static func save<E: CloudEntity>(_ entity: E) { entity.iCloud.save() }
+
     @Test func saveKeysSavesTheseFieldsAlone() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let person = phone.addPerson("Anna") { $0.age = 30 }
@@ -175,6 +211,38 @@ struct SavingTests {
         #expect(try await phone.records("Person").isEmpty)
     }
 
+    /// Whoever refers to an object that was deleted before its first save is saved without it.
+    @Test func objectDeletedBeforeItsFirstSaveStaysAway() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let home = phone.addHome("Lake Road")
+        let anna = phone.addPerson("Anna") { $0.home = home }
+        phone.store.memory.remove(home)
+        try await phone.mapping.delete(home)
+        try await phone.mapping.save(anna)
+        #expect(try await phone.records("Home").isEmpty)
+        #expect(try await phone.record(anna.syncID).object(forKey: "address") == nil)
+    }
+
+    /// The other device has edited what the object refers to, later.
+    @Test func linkEditedLongAgoWritesOverNothingNewer() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let home = phone.addHome("Lake Road")
+        let anna = phone.addPerson("Anna") { $0.home = home }
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try #require(tablet.person("Anna")?.home)
+        home.edit { $0.road = "Old Road" }
+        home.changeDate = TestClock().now.addingTimeInterval(4e8)
+        copy.edit { $0.road = "New Road" }
+        copy.changeDate = TestClock().now.addingTimeInterval(5e8)
+        try await tablet.mapping.save(copy)
+        anna.edit { $0.age = 20 }
+        try await phone.mapping.save(anna)
+        #expect(try await phone.record(home.syncID)["road"] == "New Road")
+        try await phone.sync()
+        #expect(home.road == "New Road")
+    }
+
     /// What cannot be saved of the links is thrown; the object itself is saved, and says so.
     @Test func linkThatCannotBeSavedIsThrown() async throws {
         let phone = try await MappedDevice(cloud, "phone")
@@ -198,6 +266,28 @@ struct SavingTests {
         #expect(heard.failures == ["Home"])
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
         await #expect(throws: CKError.self) { try await phone.record(home.syncID) }
+    }
+
+    /// The calls of the mapping with the object, and of the type, in place of those of `iCloud`.
+    @Test func callsOnTheMappingDoTheSame() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
+        try await phone.mapping.save(anna)
+        anna.edit {
+            $0.firstName = "Hanna"
+            $0.age = 9
+        }
+        try await phone.mapping.save(anna, keys: [\.age])
+        let record = try await phone.record(anna.syncID)
+        #expect(record["firstName"] == "Anna")
+        #expect(record["age"] == 9)
+        let copy = try await tablet.mapping.update(tablet.add(Person()), from: record)
+        #expect(copy.age == 9)
+        try await phone.mapping.syncEntities(specific: [Person.self], forced: true)
+        #expect(try await phone.record(bea.syncID)["firstName"] == "Bea")
+        try await phone.mapping.delete(bea)
+        #expect(try await phone.records("Person").map(\.recordID.recordName) == [anna.syncID])
     }
 
     @Test func deletedObjectsRecordGoes() async throws {

@@ -177,6 +177,22 @@ struct SyncTests {
         #expect(try await devices().isEmpty)
     }
 
+    @Test func deviceIDOfTheSetupNamesTheDevice() async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: .public, deviceID: "hardware-7")
+        let tablet = try await MappedDevice(cloud, "tablet", scope: .public)
+        let anna = tablet.addPerson("Anna")
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(
+            Set(try await phone.records("Device").compactMap { $0["deviceId"] as String? })
+                == ["hardware-7", "tablet"])
+        try await tablet.mapping.delete(anna)
+        #expect(
+            try await phone.records("DeleteQueue").map { $0["device"] as String? } == ["hardware-7"]
+        )
+        try await phone.sync()
+        #expect(phone.person("Anna") == nil)
+    }
+
     @Test(arguments: scopes)
     func deletionWithoutConnectionIsDoneLater(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
@@ -204,7 +220,7 @@ struct SyncTests {
         try await phone.mapping.delete(gone)
         _ = phone.addPerson("Anna")
         try await phone.sync()
-        _ = tablet.addPerson("Bea")
+        let bea = tablet.addPerson("Bea")
         let before = try await tablet.records("Person").count
         let plan = try await tablet.mapping.plan(specific: [Person.self], forced: true)
         #expect(
@@ -213,6 +229,7 @@ struct SyncTests {
         #expect(try await tablet.records("Person").count == before)
         #expect(tablet.person("Gone") != nil)
         #expect(tablet.person("Anna") == nil)
+        #expect(bea.syncID == nil)
         try await tablet.sync()
         #expect(tablet.person("Gone") == nil)
         #expect(try await tablet.records("Person").count == 2)

@@ -1,6 +1,9 @@
 // The Swift of the products' DocC catalogues, so that it is compiled. SnippetTests checks that every
 // snippet stands here word for word; what a snippet leaves out (functions around it) is added here.
 import CloudKit
+import Foundation
+import GRDB
+import Observation
 import StratusCache
 import StratusMapping
 import StratusRecords
@@ -194,5 +197,29 @@ extension CatalogueSnippets {
         try await lake.iCloud.saveAndWait()
         try await mapping.syncEntities()
         print(try await mapping.plan(forced: true))
+    }
+
+    static func beyondTheDocument(_ mapping: CloudMapping, _ lake: Lake) async throws {
+        withObservationTracking {
+            print(lake.name)
+        } onChange: {
+            print("here or on another device, it has changed")
+        }
+        for await change in mapping.changes() where change.syncID == lake.syncID { break }
+        lake.edit { $0.metres = 400 }
+        lake.undo()
+        lake.iCloud.save()
+        print(try await mapping.plan(forced: true))
+        print(mapping.diagram)
+    }
+
+    /// A row of a table, with a foreign key.
+    struct Boat: CloudKeyed, Codable, FetchableRecord, PersistableRecord {
+        static let cloudMap = CloudMap<Boat>("Boat")
+            .field(\.name, "name").reference(\.lakeID, to: Lake.self, "lake")
+        var syncID: String? = UUID().uuidString
+        var changeDate: Date?
+        var name = ""
+        var lakeID: String?
     }
 }

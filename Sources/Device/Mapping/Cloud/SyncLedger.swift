@@ -69,11 +69,35 @@ final class SyncLedger: Sendable {
         }
     }
 
+    private struct Open: Sendable {
+        weak let ledger: SyncLedger?
+    }
+
+    private static let open = Mutex<[String: Open]>([:])
+
     private let url: URL?
     private let state: Mutex<State>
 
+    /// The ledger of a file. Two mappings with one file, as of an app that sets up twice, have the same one:
+    /// each would write over what the other noted.
+    ///
     /// - Parameter url: nil keeps everything in memory.
-    init(url: URL?) throws {
+    static func of(_ url: URL?) throws -> SyncLedger {
+        guard let url else { return try SyncLedger(url: nil) }
+        let path = url.standardizedFileURL.path
+        return try open.withLock { open in
+            // An app that removed the file begins anew.
+            if let ledger = open[path]?.ledger, FileManager.default.fileExists(atPath: path) {
+                return ledger
+            }
+            let ledger = try SyncLedger(url: url)
+            open = open.filter { $0.value.ledger != nil }
+            open[path] = Open(ledger: ledger)
+            return ledger
+        }
+    }
+
+    private init(url: URL?) throws {
         self.url = url
         var state = State()
         if let url, let data = FileManager.default.contents(atPath: url.path) {

@@ -10,6 +10,10 @@ struct MappedField<Entity: CloudEntity>: Sendable {
     var isAsset: Bool { schemaType == "ASSET" }
     var read: @Sendable (Entity) -> (any CKRecordValueProtocol)?
     var write: @Sendable (inout Entity, CKRecord) -> Void
+    /// Whether a record's value is one that this app knows; none is.
+    var isKnown: @Sendable (CKRecord) -> Bool
+    /// What the property has where the record has nothing that it can take.
+    var fallback: @Sendable () -> (any CKRecordValueProtocol)?
 }
 
 extension CloudMap {
@@ -28,7 +32,7 @@ extension CloudMap {
             write: { entity, record in
                 let found: Value? = record[name]
                 if let value = found ?? missing { entity[keyPath: path] = value }
-            })
+            }, isKnown: { ($0[name] as Value?) != nil }, fallback: { missing })
     }
 
     /// An optional property that is a field; nil where the record lacks it.
@@ -37,11 +41,12 @@ extension CloudMap {
     ) -> Self {
         adding(
             name, path, Value.self, read: { $0[keyPath: path] },
-            write: { entity, record in entity[keyPath: path] = record[name] })
+            write: { entity, record in entity[keyPath: path] = record[name] },
+            isKnown: { ($0[name] as Value?) != nil })
     }
 
     /// An optional property with raw values that is a field; nil where the record lacks it, or has a raw
-    /// value that this app does not know.
+    /// value that this app does not know; that one stays in the record until the property is set.
     public func field<Value: RawRepresentable & Sendable>(
         _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
     ) -> Self where Value.RawValue: CKRecordValueProtocol {
@@ -50,11 +55,11 @@ extension CloudMap {
             write: { entity, record in
                 let raw: Value.RawValue? = record[name]
                 entity[keyPath: path] = raw.flatMap(Value.init)
-            })
+            }, isKnown: { ($0[name] as Value.RawValue?).flatMap(Value.init) != nil })
     }
 
     /// A property with raw values, such as an enumeration, that is a field; a raw value that this app
-    /// does not know counts as missing.
+    /// does not know counts as missing, and stays in the record for as long as the property has the default.
     public func field<Value: RawRepresentable & Sendable>(
         _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
         default missing: Value? = nil
@@ -64,7 +69,8 @@ extension CloudMap {
             write: { entity, record in
                 let raw: Value.RawValue? = record[name]
                 if let value = raw.flatMap(Value.init) ?? missing { entity[keyPath: path] = value }
-            })
+            }, isKnown: { ($0[name] as Value.RawValue?).flatMap(Value.init) != nil },
+            fallback: { missing?.rawValue })
     }
 
     /// A file that is an asset. A fetched one lies in a temporary file, or in the folder of the cache: let
@@ -86,19 +92,21 @@ extension CloudMap {
                 }
                 // Unless it is not here: then nobody is to take it for removed.
                 if let file = asset.fileURL { entity[keyPath: path] = file }
-            })
+            }, isKnown: { ($0[name] as CKAsset?) != nil })
     }
 
     private func adding(
         _ name: String, _ path: PartialKeyPath<Entity> & Sendable, _ type: Any.Type,
         read: @escaping @Sendable (Entity) -> (any CKRecordValueProtocol)?,
-        write: @escaping @Sendable (inout Entity, CKRecord) -> Void
+        write: @escaping @Sendable (inout Entity, CKRecord) -> Void,
+        isKnown: @escaping @Sendable (CKRecord) -> Bool,
+        fallback: @escaping @Sendable () -> (any CKRecordValueProtocol)? = { nil }
     ) -> Self {
         with {
             $0.fields.append(
                 MappedField(
                     name: name, path: path, schemaType: SchemaText.name(of: type), read: read,
-                    write: write))
+                    write: write, isKnown: isKnown, fallback: fallback))
         }
     }
 }

@@ -63,8 +63,9 @@ extension CloudMap {
                 record.setObject(nil, forKey: field.name)
             }
         }
+        let strange = try strangeNames(in: record, old, comparedWith: new)
         for name in plainNames where only?.contains(name) ?? true {
-            if new[name] != old[name] {
+            if new[name] != old[name], !strange.contains(name) {
                 record.setObject(wanted.object(forKey: name), forKey: name)
             }
         }
@@ -72,6 +73,23 @@ extension CloudMap {
             record.setObject(wanted.object(forKey: changeDateName), forKey: changeDateName)
         }
         return digests
+    }
+
+    /// Fields with values that this app cannot take, as those of a newer app or those that this device has no
+    /// key for, while the object has no more to say than that: they are not written over.
+    private func strangeNames(
+        in record: CKRecord, _ old: RecordSnapshot, comparedWith new: RecordSnapshot
+    ) throws -> Set<String> {
+        let strange = fields.filter {
+            !$0.isAsset && old[$0.name] != nil && !$0.isKnown(record)
+        }
+        let fallbacks = CKRecord(recordType: recordType)
+        for field in strange { fallbacks[field.name] = field.fallback() }
+        let without = try RecordSnapshot(fallbacks)
+        let links = references.filter {
+            old[$0.name] != nil && new[$0.name] == nil && $0.names(in: record).isEmpty
+        }
+        return Set(strange.map(\.name).filter { new[$0] == without[$0] } + links.map(\.name))
     }
 
     /// The files of a record that was fetched or saved, as far as their bytes are known.

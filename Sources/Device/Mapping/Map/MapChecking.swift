@@ -38,6 +38,9 @@ struct MapChecking {
         checkNames(
             E.self,
             [map.changeDateName] + map.fields.map(\.name) + map.references.map(\.name))
+        checkPaths(
+            E.self,
+            map.fields.map { ($0.path, $0.name) } + map.references.map { ($0.path, $0.name) })
         for reference in map.references where !known.contains(ObjectIdentifier(reference.target)) {
             problems.append(
                 "\(reference.name) of \(map.recordType) refers to"
@@ -54,6 +57,17 @@ struct MapChecking {
         }
         if let other = recordTypes.updateValue("\(type)", forKey: recordType) {
             problems.append("\(other) and \(type) share the record type \(recordType)")
+        }
+    }
+
+    /// One of two fields of a property would be written over by the other one.
+    private mutating func checkPaths(_ type: Any.Type, _ fields: [(path: AnyKeyPath, name: String)])
+    {
+        var seen: [AnyKeyPath: String] = [:]
+        for (path, name) in fields {
+            if let other = seen.updateValue(name, forKey: path) {
+                problems.append("\(type) has one property as both \(other) and \(name)")
+            }
         }
     }
 

@@ -76,6 +76,7 @@ enum SchemaText {
         case is Data.Type: "BYTES"
         case is Double.Type, is Float.Type: "DOUBLE"
         case is CKAsset.Type: "ASSET"
+        case is CKRecord.Reference.Type: "REFERENCE"
         case is CLLocation.Type: "LOCATION"
         case let list as any MappedList.Type: "LIST<\(name(of: list.member))>"
         default: "INT64"

@@ -57,8 +57,14 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
         naming isNamed: Bool = false,
         _ body: @escaping @Sendable (CloudMapping) async throws -> Void
     ) {
-        // Without a mapping there is nobody to tell; the call that waits throws it.
-        guard let mapping = try? CloudMapping.of(Entity.self) else { return }
+        let mapping: CloudMapping
+        do {
+            mapping = try CloudMapping.of(Entity.self)
+        } catch {
+            // There is no store to hear of it; the call that waits throws it.
+            CloudMapping.withoutSetup.withLock { $0.error("\(error)") }
+            return
+        }
         // At once, so that a deletion that overtakes the save knows what it deletes; what is wrong with the
         // name the save says.
         if isNamed, !mapping.isLocked, !mapping.isIgnored(entity) { _ = try? mapping.name(entity) }

@@ -13,7 +13,8 @@ public protocol CloudCreatable: CloudEntity {
 /// ```
 public final class MemoryStore: CloudStore {
     private struct Table {
-        var make: @Sendable () -> any CloudEntity
+        /// Nil for a type that was not named at the start.
+        var make: (@Sendable () -> any CloudEntity)?
         var named: [String: any CloudEntity] = [:]
         /// Objects that had no sync ID when they came.
         var unnamed: [any CloudEntity] = []
@@ -21,7 +22,7 @@ public final class MemoryStore: CloudStore {
 
     private let tables: Mutex<[ObjectIdentifier: Table]>
 
-    /// - Parameter types: the types that it keeps.
+    /// - Parameter types: the types of which a sync makes new objects.
     public init(_ types: any CloudCreatable.Type...) {
         var tables: [ObjectIdentifier: Table] = [:]
         for type in types { tables[ObjectIdentifier(type)] = Table(make: { type.init() }) }
@@ -45,7 +46,7 @@ public final class MemoryStore: CloudStore {
         update(Entity.self) { table in
             Self.name(&table)
             return (Array(table.named.values) + table.unnamed).compactMap { $0 as? Entity }
-        } ?? []
+        }
     }
 
     /// The object of a sync ID.
@@ -55,7 +56,7 @@ public final class MemoryStore: CloudStore {
         update(Entity.self) { table in
             if table.named[syncID] == nil { Self.name(&table) }
             return table.named[syncID] as? Entity
-        } ?? nil
+        }
     }
 
     /// Removes an object, here alone.
@@ -73,7 +74,7 @@ public final class MemoryStore: CloudStore {
     public func create<Entity: CloudEntity>(
         _ type: Entity.Type, syncID: String
     ) async throws -> Entity {
-        let made = update(Entity.self) { $0.make() as? Entity } ?? nil
+        let made = update(Entity.self) { $0.make?() as? Entity }
         guard var entity = made else {
             throw MappingError(
                 .notSetUp, "Name \(Entity.self) when you make the MemoryStore.")
@@ -114,10 +115,10 @@ public final class MemoryStore: CloudStore {
     @discardableResult
     private func update<Entity: CloudEntity, Value>(
         _ type: Entity.Type, _ body: (inout Table) -> sending Value
-    ) -> Value? {
+    ) -> Value {
         tables.withLock { tables in
             // Taken out, so that a large table is not copied.
-            guard var table = tables.removeValue(forKey: ObjectIdentifier(type)) else { return nil }
+            var table = tables.removeValue(forKey: ObjectIdentifier(type)) ?? Table()
             defer { tables[ObjectIdentifier(type)] = table }
             return body(&table)
         }

@@ -4,15 +4,20 @@ extension CloudMapping {
     /// Deletes an object's record, and has all other devices delete theirs; see
     /// ``CloudProxy/deleteAndWait()``.
     ///
-    /// Without a connection it is done by the next sync. An object that was never saved needs nothing.
+    /// Without a connection it is done by the next sync. An object that was never saved stays away: whoever
+    /// refers to it is saved without it.
     public func delete<Entity: CloudEntity>(_ entity: Entity) async throws {
-        guard !isIgnored(entity), let name = entity.cloudID else {
+        guard !isIgnored(entity), Entity.isReference || entity.cloudID != nil else {
             return log.debug(
                 "not deleted: ignored or never saved", metadata: ["type": "\(Entity.self)"])
         }
         let type = Entity.recordTypeName
         do {
+            let isNew = entity.cloudID == nil
+            let name = try self.name(entity)
+            if isNew { return try ledger.setDeleted(type, [name], isPending: false) }
             try refuseSaving()
+            try requireSetUp(Entity.self)
             try await holding([type]) {
                 try ledger.setDeleted(type, [name], isPending: true)
                 guard !isLocked else { return }
@@ -21,7 +26,10 @@ extension CloudMapping {
             }
         } catch {
             log.debug(
-                "delete failed", metadata: ["record": "\(type)/\(name)", "error": "\(error)"])
+                "delete failed",
+                metadata: [
+                    "record": "\(type)/\(entity.cloudID ?? "")", "error": "\(error)",
+                ])
             recover(from: error)
             throw error
         }

@@ -7,21 +7,19 @@ extension CloudMapping {
     /// Saves of objects of one type follow each other; a save that waits while a later reading of the
     /// object is saved has nothing left to do.
     public func save<Entity: CloudEntity>(_ entity: Entity) async throws {
-        try await save(entity, fields: nil)
+        try await save(entity, only: nil)
     }
 
     /// Saves some properties of an object, and what they refer to.
+    ///
+    /// - Throws: as ``save(_:)``, and `notMapped` for a property that is no field.
     public func save<Entity: CloudEntity>(
         _ entity: Entity, keys: [PartialKeyPath<Entity> & Sendable]
-    ) async throws {
-        let map = Entity.cloudMap
-        let fields =
-            map.fields.filter { field in keys.contains { $0 == field.path } }.map(\.name)
-            + map.references.filter { field in keys.contains { $0 == field.path } }.map(\.name)
-        try await save(entity, fields: Set(fields))
-    }
+    ) async throws { try await save(entity, only: keys) }
 
-    private func save<E: CloudEntity>(_ entity: E, fields: Set<String>?) async throws {
+    private func save<E: CloudEntity>(
+        _ entity: E, only keys: [PartialKeyPath<E> & Sendable]? = nil
+    ) async throws {
         guard !isLocked, !isIgnored(entity) else {
             return log.debug("not saved: locked or ignored", metadata: ["type": "\(E.self)"])
         }
@@ -29,6 +27,8 @@ extension CloudMapping {
         var reports: [SaveReport] = []
         do {
             try refuseSaving()
+            try requireSetUp(E.self)
+            let fields = try keys.map { try fieldNames(of: $0) }
             let name = try self.name(entity)
             guard !ledger.isDeleted(E.recordTypeName, name) else { throw MappingError.gone }
             try await prepare()
@@ -46,6 +46,27 @@ extension CloudMapping {
             throw error
         }
         await tell(reports)
+    }
+
+    /// - Throws: ``MappingError`` `notMapped`: to save nothing would look like a save that went well.
+    private func fieldNames<E: CloudEntity>(
+        of paths: [PartialKeyPath<E> & Sendable]
+    ) throws -> Set<String> {
+        let map = E.cloudMap
+        var names: Set<String> = []
+        for path in paths {
+            let found =
+                map.fields.filter { $0.path == path }.map(\.name)
+                + map.references.filter { $0.path == path }.map(\.name)
+            guard !found.isEmpty else {
+                throw MappingError(
+                    .notMapped,
+                    "Save properties that the map of \(E.recordTypeName) names: \(path) is none of"
+                        + " its fields.")
+            }
+            names.formUnion(found)
+        }
+        return names
     }
 
     func refuseSaving() throws {

@@ -74,6 +74,12 @@ extension CloudMapping {
                     pending.append(item.node)
                 } catch let error as CKError where error.code == .unknownItem {
                     reports.append(failed(item.node, MappingError.gone))
+                } catch let error as CKError where error.code == .referenceViolation {
+                    if round < Self.largestRounds, try await noteGoneTargets(of: item.node.entity) {
+                        pending.append(item.node)
+                    } else {
+                        reports.append(failed(item.node, error))
+                    }
                 } catch {
                     reports.append(failed(item.node, error))
                 }
@@ -90,7 +96,9 @@ extension CloudMapping {
         let map = E.cloudMap
         let ticket = state.withLock { $0.takeTicket() }
         let changed = entity.changeMilliseconds
-        if sending.newestWins, let base, let theirs = map.changeMilliseconds(of: base),
+        // Nobody asked for a link: an edit of long ago is no reason to write over a newer one.
+        if sending.newestWins || !node.isRoot, let base,
+            let theirs = map.changeMilliseconds(of: base),
             theirs > changed ?? .min
         {
             return nil
@@ -155,6 +163,23 @@ extension CloudMapping {
         try ledger.setFiles(
             record.recordType, record.recordID.recordName,
             E.cloudMap.files(of: record, digests: digests))
+    }
+
+    /// Notes what an object weakly refers to and another device has deleted: it is saved without that.
+    ///
+    /// - Returns: whether there is any.
+    private func noteGoneTargets<E: CloudEntity>(of entity: E) async throws -> Bool {
+        var isAny = false
+        for reference in E.cloudMap.references where reference.target.isWeakTarget {
+            let type = reference.target.recordTypeName
+            // What the cloud never had is not gone.
+            let names = targets(of: reference, in: entity).filter { ledger.known(type, $0) != nil }
+            let there = try await source.records(named: names, withFiles: false)
+            let gone = names.filter { there[$0] == nil }
+            try ledger.setDeleted(type, gone, isPending: false)
+            isAny = isAny || !gone.isEmpty
+        }
+        return isAny
     }
 
     private func failed(_ node: EntityGraph.Node, _ error: any Error) -> SaveReport {

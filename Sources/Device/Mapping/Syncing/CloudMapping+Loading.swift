@@ -6,6 +6,7 @@ extension CloudMapping {
     public func update<Entity: CloudEntity>(
         _ entity: Entity, from record: CKRecord, fetchReferences: Bool = false
     ) async throws -> Entity {
+        try requireSetUp(Entity.self)
         guard record.recordType == Entity.recordTypeName else {
             throw MappingError(
                 .otherType,
@@ -131,7 +132,8 @@ extension CloudMapping {
         found += try await source.records(
             named: names.subtracting(there).sorted(), withFiles: true
         ).values
-        return found
+        // In an order that is the same each time.
+        return found.sorted { $0.recordID.recordName < $1.recordID.recordName }
     }
 
     /// Fills references, but for those that were edited since their object was filled.

@@ -24,6 +24,7 @@ extension CloudMapping {
             sentence:
                 "Sync once the store's callback has returned: in it, it would wait for itself."
         )
+        for type in wanted { try requireSetUp(type) }
         // The names are no record types: saves go on meanwhile.
         let turns = Set(wanted.map { "sync of \($0.recordTypeName)" })
         do {
@@ -56,10 +57,12 @@ extension CloudMapping {
         try ledger.forgetAll()
     }
 
-    func round(of types: [any CloudEntity.Type], isForced: Bool) async throws -> SyncRound {
+    func round(
+        of types: [any CloudEntity.Type], isForced: Bool, isDry: Bool = false
+    ) async throws -> SyncRound {
         let names = types.map { ($0.recordTypeName, ledger.knownNames($0.recordTypeName)) }
         return SyncRound(
-            isForced: isForced, knownNames: Dictionary(names) { $1 },
+            isForced: isForced, isDry: isDry, knownNames: Dictionary(names) { $1 },
             entries: try await entriesForThisDevice())
     }
 

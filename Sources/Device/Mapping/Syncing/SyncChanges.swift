@@ -52,6 +52,8 @@ final class SyncRound: Sendable {
 
     private let state = Mutex(State())
     let isForced: Bool
+    /// Whether objects keep even their names as they are.
+    let isDry: Bool
     /// For this device, by type: names of deleted objects, and of their entries.
     let entries: [String: [String: String]]
 
@@ -60,9 +62,11 @@ final class SyncRound: Sendable {
     let knownNames: [String: Set<String>]
 
     init(
-        isForced: Bool, knownNames: [String: Set<String>], entries: [String: [String: String]]
+        isForced: Bool, isDry: Bool, knownNames: [String: Set<String>],
+        entries: [String: [String: String]]
     ) {
         self.isForced = isForced
+        self.isDry = isDry
         self.knownNames = knownNames
         self.entries = entries
     }

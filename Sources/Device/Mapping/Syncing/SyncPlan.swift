@@ -8,7 +8,7 @@ public struct SyncPlan: Sendable, CustomStringConvertible {
         public var creations: [String]
         public var updates: [String]
         public var removals: [String]
-        /// Sync IDs of objects to send, and of records to delete.
+        /// Sync IDs of objects to send, empty for one that has none yet, and of records to delete.
         public var uploads: [String]
         public var deletions: [String]
     }
@@ -30,9 +30,10 @@ extension CloudMapping {
     public func plan(
         specific: [any CloudEntity.Type]? = nil, forced: Bool = false
     ) async throws -> SyncPlan {
+        for type in specific ?? types { try requireSetUp(type) }
         // A zone of its own is no record, and the look needs it.
         if source.tellsDeletions { try await prepare() }
-        let round = try await round(of: specific ?? types, isForced: forced)
+        let round = try await round(of: specific ?? types, isForced: forced, isDry: true)
         var plan = SyncPlan(entries: [])
         for type in specific ?? types {
             let found = try await compare(type, in: round)
@@ -42,7 +43,7 @@ extension CloudMapping {
                     creations: found.new.map(\.recordID.recordName).sorted(),
                     updates: found.updated.map(\.recordID.recordName).sorted(),
                     removals: found.deletedNames,
-                    uploads: found.uploads.compactMap(\.cloudID).sorted(),
+                    uploads: found.uploads.map { $0.cloudID ?? "" }.sorted(),
                     deletions: found.deletions))
         }
         return plan

@@ -17,11 +17,15 @@ extension CloudMapping {
             if isIgnored(object) {
                 if let name = object.cloudID { ignored.insert(name) }
             } else {
-                objects[try self.name(object)] = object
+                // No name of a record has a blank at its start.
+                let own = round.isDry ? object.cloudID ?? " \(objects.count)" : nil
+                objects[try own ?? self.name(object)] = object
             }
         }
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
+        // Refused by the service for as long as they name what is gone: they are saved without it.
+        var dangling: Set<String> = []
         // In an order that is the same each time.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
         where record.recordType == map.recordType && !ignored.contains(name) {
@@ -33,7 +37,12 @@ extension CloudMapping {
                 comparison.new.append(record)
                 continue
             }
-            switch try verdict(object, record, name, isForced: round.isForced) {
+            let verdict = try verdict(object, record, name, isForced: round.isForced)
+            if verdict != .updated, refersToGone(E.self, record) {
+                dangling.insert(name)
+                continue
+            }
+            switch verdict {
             case .updated: comparison.updated.append(record)
             case .agreed: comparison.agreed.append(record)
             case .upload: continue
@@ -52,10 +61,22 @@ extension CloudMapping {
         where !decided.contains(name) {
             let isMissing = round.isForced && remote.records[name] == nil
             let isNewer = round.isForced && remote.records[name] != nil
-            if isMissing || isNewer || isChanged(object, name) { comparison.uploads.append(object) }
+            if isMissing || isNewer || dangling.contains(name) || isChanged(object, name) {
+                comparison.uploads.append(object)
+            }
         }
         comparison.deletedNames.sort()
         return comparison
+    }
+
+    /// Whether a record weakly refers to what was deleted; the service itself has none of these, a cache may.
+    private func refersToGone<E: CloudEntity>(_ type: E.Type, _ record: CKRecord) -> Bool {
+        E.cloudMap.references.contains { reference in
+            reference.target.isWeakTarget
+                && reference.names(in: record).contains {
+                    ledger.isDeleted(reference.target.recordTypeName, $0)
+                }
+        }
     }
 
     private enum Verdict {
