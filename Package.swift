@@ -229,14 +229,17 @@ let package = Package(
         .executableTarget(
             name: "shopping",
             dependencies: [
-                "ShoppingCore", "StratusCache", "StratusClient", argumentParser, crypto,
+                "AppDevice", "ShoppingCore", "StratusCache", "StratusClient", argumentParser,
             ],
             path: "Apps/Shopping/Terminal"),
+        // What every app of the terminal keeps on a device, and how it speaks there.
+        .target(
+            name: "AppDevice", dependencies: ["StratusClient", crypto], path: "Apps/Device"),
 
         // The example of Documentation/OfflineFirst.md; JourneyTests run it on three devices.
         .executableTarget(
-            name: "notes", dependencies: ["StratusCache", "StratusClient", grdb],
-            path: "Apps/Notes"),
+            name: "offline-notes", dependencies: ["StratusCache", "StratusClient", grdb],
+            path: "Apps/OfflineNotes"),
 
         // Two devices that measure how soon a change is seen; Scripts/bench starts it.
         .executableTarget(
@@ -299,7 +302,7 @@ let package = Package(
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
                 "StratusSchema", "StratusService", "StratusSync", "StratusTesting", "StratusWire",
-                "shopping",
+                "AppDevice", "shopping",
             ],
             path: "Tests/Apps/ShoppingTests"),
         .testTarget(
@@ -343,7 +346,7 @@ let package = Package(
             path: "Tests/Server/ConformanceTests"),
         .testTarget(
             name: "JourneyTests",
-            dependencies: ["notes", "shopping", "stratus", "stratus-login", grdb]),
+            dependencies: ["offline-notes", "shopping", "stratus", "stratus-login", grdb]),
         .testTarget(
             name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
             path: "Tests/HostileTests"),
@@ -399,6 +402,7 @@ for target in package.targets where target.type == .test {
 #if os(Linux)
     // Apple's platforms have the real CloudKit; there StratusClient is imported under its own name.
     package.products += [
+        .executable(name: "notes", targets: ["notes"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
         // Only for code that imports it by name: canImport(CoreLocation) is true for whoever is built
         // beside it.
@@ -422,6 +426,21 @@ for target in package.targets where target.type == .test {
         .executableTarget(
             name: "mapping-demo", dependencies: ["CloudKit", "StratusMapping"],
             path: "Tests/Documents/MappingDemo"),
+        // The app of a newcomer's first reading: its core has only `import CloudKit`, and a clock.
+        .target(
+            name: "NotesCore", dependencies: ["AppDevice", "StratusRuntime"],
+            path: "Apps/Notes/Core"),
+        .executableTarget(
+            name: "notes",
+            dependencies: ["AppDevice", "NotesCore", "StratusRuntime", argumentParser],
+            path: "Apps/Notes/Terminal"),
+        .testTarget(
+            name: "NotesTests",
+            dependencies: [
+                "AppDevice", "CloudKit", "NotesCore", "StratusRuntime", "StratusSchema",
+                "StratusService", "StratusTesting", "StratusWire",
+            ],
+            path: "Tests/Apps/NotesTests"),
         // The files of the packages under Examples, which Scripts/test-packages builds as they are.
         .executableTarget(
             name: "example-client", dependencies: ["CloudKit"], path: "Examples/Client/Sources"),
@@ -451,7 +470,7 @@ for target in package.targets where target.type == .test {
         target.dependencies.append("Huts")
     }
     for target in package.targets where target.name == "JourneyTests" {
-        target.dependencies += ["document-programs", "mapping-demo"]
+        target.dependencies += ["document-programs", "mapping-demo", "notes"]
     }
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("StratusLocation")

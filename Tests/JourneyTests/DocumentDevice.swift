@@ -19,25 +19,37 @@
         ///   - home: What stays from one launch to the next.
         ///   - executable: Has the program.
         ///   - file: What the program is given in place of its name.
-        init(
+        convenience init(
             _ program: String, _ service: ServedInstance, user: String, device: String,
             home: TemporaryFolder, executable: String = "document-programs",
             file: String? = nil
         ) throws {
-            input = Pipe()
-            output = Pipe()
-            process = try ChildProcess(
-                [ServedInstance.executable(named: executable).path, file ?? program],
-                input: input.fileHandleForReading, output: output.fileHandleForWriting,
-                environment: [
+            try self.init(
+                executable, [file ?? program],
+                [
                     "STRATUS_URL": service.url, "STRATUS_DEV_USER": user,
                     "STRATUS_DEVICE_ID": device,
                     "STRATUS_CONTAINER": "iCloud.org.example.\(program)", "HOME": home.path,
                     "XDG_CONFIG_HOME": home.path, "XDG_CACHE_HOME": home.path,
                 ])
+            try wait(for: "ready")
+        }
+
+        /// Launches a program that says by itself when it is ready, or is so at once.
+        init(_ executable: String, _ arguments: [String], _ environment: [String: String]) throws {
+            input = Pipe()
+            output = Pipe()
+            process = try ChildProcess(
+                [ServedInstance.executable(named: executable).path] + arguments,
+                input: input.fileHandleForReading, output: output.fileHandleForWriting,
+                environment: environment)
             try input.fileHandleForReading.close()
             try output.fileHandleForWriting.close()
-            try wait(for: "ready")
+        }
+
+        /// Ends the process at once.
+        func kill() {
+            process.end(with: SIGKILL)
         }
 
         /// Taps, and waits for a line that begins so.

@@ -1,3 +1,4 @@
+import AppDevice
 import Foundation
 import StratusCache
 
@@ -8,11 +9,12 @@ extension DeviceFolder {
     /// Lists that no account has yet.
     private var ownerlessPath: String { path + "/lists.sqlite" }
 
-    private func path(of owner: ListOwner) -> String {
+    private func path(of owner: AccountOwner) -> String {
         switch owner {
         case .nobody: ownerlessPath
-        case .developmentUser(let name): path + "/lists-user-\(Self.fileName(name)).sqlite"
-        case .user(let recordName): path + "/lists-account-\(Self.fileName(recordName)).sqlite"
+        case .developmentUser(let name): path + "/lists-user-\(LockedFolder.fileName(name)).sqlite"
+        case .user(let recordName):
+            path + "/lists-account-\(LockedFolder.fileName(recordName)).sqlite"
         }
     }
 
@@ -20,7 +22,7 @@ extension DeviceFolder {
     ///
     /// Somebody without a file gets the one that an earlier release kept for them, if it was synced with
     /// their account; else the lists that were made before anybody signed in.
-    func listsPath(of owner: ListOwner) throws(Failure) -> String {
+    func listsPath(of owner: AccountOwner) throws(Failure) -> String {
         let own = path(of: owner)
         if !FileManager.default.fileExists(atPath: own), owner != .nobody {
             if case .user(let recordName) = owner, formerOwner == recordName {
@@ -76,15 +78,4 @@ extension DeviceFolder {
                     + "\(path) writable.")
         }
     }
-
-    /// Encoded so that no two names are the same file.
-    private static func fileName(_ name: String) -> String {
-        name.addingPercentEncoding(withAllowedCharacters: .fileNameCharacters) ?? "account"
-    }
-}
-
-extension CharacterSet {
-    /// What stands in a file's name as it is.
-    fileprivate static let fileNameCharacters = CharacterSet(
-        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 }

@@ -1,12 +1,10 @@
+import AppDevice
 import Foundation
 import StratusClient
 
 /// The folder that keeps what one device knows: the lists, its name, and the list that was open.
 final class DeviceFolder: Sendable {
-    /// Why the folder cannot be used, as a sentence.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
+    typealias Failure = LockedFolder.Failure
 
     /// What the app remembers besides lists; unknown keys of a newer version are dropped.
     struct Notes: Codable, Sendable {
@@ -14,44 +12,19 @@ final class DeviceFolder: Sendable {
         var openListID: String?
     }
 
-    let path: String
     let notes: Notes
-    /// Open as long as the process lives; the system lets go of the lock when it ends, however.
-    private let lockDescriptor: Int32
+    private let folder: LockedFolder
 
-    static var standardPath: String {
-        let environment = ProcessInfo.processInfo.environment
-        let base =
-            environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
-            ?? NSHomeDirectory() + "/.local/share"
-        return base + "/stratus-shopping"
-    }
+    var path: String { folder.path }
+
+    static var standardPath: String { LockedFolder.standardPath(app: "shopping") }
 
     /// Opens the folder for this process alone, and makes it when it does not exist.
     init(
         path: String, hostName: String = ProcessInfo.processInfo.hostName,
         random: () -> UInt16 = { .random(in: .min ... .max) }
     ) throws(Failure) {
-        self.path = path
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
-        }
-        DeviceFile.tighten(path, isFolder: true)
-        lockDescriptor = open(path + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard lockDescriptor >= 0 else {
-            throw Failure(
-                description: "The folder \(path) cannot be written; name another: --data.")
-        }
-        guard flock(lockDescriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(lockDescriptor)
-            throw Failure(
-                description: "Another shopping runs with the folder \(path); end it first, or name "
-                    + "another folder: --data.")
-        }
+        folder = try LockedFolder(path: path, app: "shopping")
         let notesPath = path + "/notes.json"
         if let data = FileManager.default.contents(atPath: notesPath),
             // Notes that cannot be read are only a convenience lost; they are made anew.
@@ -66,9 +39,12 @@ final class DeviceFolder: Sendable {
         }
     }
 
-    deinit { close(lockDescriptor) }
+    var knownTokens: KnownTokens { folder.knownTokens }
 
-    var knownTokens: KnownTokens { KnownTokens(path: path + "/tokens.json") }
+    /// The app's container as this device reaches it.
+    func container(_ identifier: String) -> CKContainer {
+        folder.container(identifier, deviceName: notes.deviceName)
+    }
 
     /// Remembers which list was open.
     func remember(openListID: String?) {

@@ -1,3 +1,4 @@
+import AppDevice
 import ArgumentParser
 import Foundation
 import ShoppingCore
@@ -80,7 +81,8 @@ struct Shopping: AsyncParsableCommand {
             let container = Self.container(in: folder)
             account = Account(
                 environment: ProcessInfo.processInfo.environment,
-                signedIn: container.connection.signedInUserRecordName)
+                signedIn: container.connection.signedInUserRecordName, app: "shopping",
+                content: "The lists stay")
             store = try await openStore(in: folder, account, container)
             notice = folder.formerListsNotice()
         } catch let error as DeviceFolder.Failure {
@@ -110,22 +112,8 @@ struct Shopping: AsyncParsableCommand {
 }
 
 extension Shopping {
-    /// The app's container as this device reaches it. The sign-in is the device's own, and lies with its lists.
+    /// The app's container; the sign-in is the device's own, and lies with its lists.
     static func container(in folder: DeviceFolder) -> CKContainer {
-        var environment = ProcessInfo.processInfo.environment
-        if environment["STRATUS_DEVICE_ID"]?.isEmpty ?? true {
-            environment["STRATUS_DEVICE_ID"] = folder.notes.deviceName
-        }
-        if environment["STRATUS_KEY_FOLDER"]?.isEmpty ?? true {
-            environment["STRATUS_KEY_FOLDER"] = folder.path + "/keys"
-        }
-        return CKContainer(
-            identifier: containerIdentifier,
-            connection: CloudConnection(environmentVariables: environment))
+        folder.container(containerIdentifier)
     }
-}
-
-/// An error that is told to a person in one sentence, without a stack or a type's name.
-struct OneSentence: Error, CustomStringConvertible {
-    let description: String
 }

@@ -1,3 +1,4 @@
+import AppDevice
 import Foundation
 import ShoppingCore
 import StratusCache

@@ -1,3 +1,4 @@
+import AppDevice
 import ArgumentParser
 import Foundation
 import ShoppingCore

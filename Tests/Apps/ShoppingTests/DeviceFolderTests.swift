@@ -1,3 +1,4 @@
+import AppDevice
 import Foundation
 import StratusClient
 import Testing
@@ -13,7 +14,7 @@ import Testing
     @Test func everyOwnerHasTheirOwnFile() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let owners: [ListOwner] = [
+        let owners: [AccountOwner] = [
             .nobody, .user(recordName: "_1a"), .user(recordName: "_1A"), .developmentUser("own"),
             .developmentUser("a.b"), .developmentUser("a_b"), .developmentUser("signed-in"),
             .developmentUser("_1a"), .developmentUser("ü/../x"), .user(recordName: "ü/../x"),
@@ -83,7 +84,7 @@ import Testing
         let offline = await #expect(throws: OneSentence.self) {
             try await stranger.owner(knownTokens: folder.knownTokens, asking: nil)
         }
-        #expect(offline?.description.contains("Start shopping once without --offline") == true)
+        #expect(offline?.description.contains("Start the app once without --offline") == true)
         let unreachable = await #expect(throws: OneSentence.self) {
             try await stranger.owner(knownTokens: folder.knownTokens) {
                 throw CKError(.networkUnavailable)
@@ -101,16 +102,15 @@ import Testing
 
     /// A connection with both uses the token, so the lists are those of the token's user.
     @Test func tokenPrevailsOverDevelopmentUser() {
-        let account = Account(environment: [
-            "STRATUS_WEB_AUTH_TOKEN": "secret", "STRATUS_DEV_USER": "alice",
-        ])
+        let account = Self.account("secret", ["STRATUS_DEV_USER": "alice"])
         #expect(account.credential == .webAuthToken("secret"))
-        #expect(Account(environment: ["STRATUS_WEB_AUTH_TOKEN": ""]).credential == .none)
+        #expect(Self.account("").credential == .none)
     }
 
-    private static func account(_ token: String) -> Account {
-        Account(environment: [
-            "STRATUS_URL": "http://127.0.0.1:1", "STRATUS_WEB_AUTH_TOKEN": token,
-        ])
+    private static func account(_ token: String, _ more: [String: String] = [:]) -> Account {
+        let environment = ["STRATUS_URL": "http://127.0.0.1:1", "STRATUS_WEB_AUTH_TOKEN": token]
+        return Account(
+            environment: environment.merging(more) { $1 }, app: "shopping",
+            content: "The lists stay")
     }
 }

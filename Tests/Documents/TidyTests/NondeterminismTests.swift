@@ -81,7 +81,7 @@ import Testing
         + exceptions(
             .task, "An app's outermost layer.",
             [
-                "Apps/Notes/main.swift",
+                "Apps/OfflineNotes/main.swift",
                 "Apps/Shopping/Core/ShoppingStore.swift",
                 "Apps/Shopping/Terminal/ShoppingSession.swift",
             ])

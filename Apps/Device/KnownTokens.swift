@@ -4,16 +4,20 @@ import Foundation
 /// Whose the tokens are that were used on this device, so that the same person can start offline.
 ///
 /// Only hashes of tokens are kept: who reads the file learns no token.
-struct KnownTokens: Sendable {
+package struct KnownTokens: Sendable {
     /// Belongs to this process alone, like the folder that it lies in.
-    let path: String
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
 
     /// - Returns: nil for a token that was never used here.
-    func userRecordName(of token: String) -> String? {
+    package func userRecordName(of token: String) -> String? {
         userRecordNamesByHash[Self.hash(of: token)]
     }
 
-    func remember(_ userRecordName: String, of token: String) throws {
+    package func remember(_ userRecordName: String, of token: String) throws {
         var names = userRecordNamesByHash
         names[Self.hash(of: token)] = userRecordName
         let encoder = JSONEncoder()
@@ -21,7 +25,7 @@ struct KnownTokens: Sendable {
         do {
             try encoder.encode(names).writePrivately(to: path)
         } catch {
-            throw DeviceFolder.Failure(
+            throw LockedFolder.Failure(
                 description: "The file \(path) cannot be written; make its folder writable.")
         }
     }
@@ -36,21 +40,5 @@ struct KnownTokens: Sendable {
     private static func hash(of token: String) -> String {
         SHA256.hash(data: Data(token.utf8))
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-}
-
-extension Data {
-    /// Replaces a file in one step; only its owner may read it.
-    fileprivate func writePrivately(to path: String) throws {
-        let draft = path + ".new"
-        // A draft that a killed app left may have any content and mode; none there is as good.
-        try? FileManager.default.removeItem(atPath: draft)
-        guard
-            FileManager.default.createFile(
-                atPath: draft, contents: self, attributes: [.posixPermissions: 0o600])
-        else { throw CocoaError(.fileWriteUnknown) }
-        guard rename(draft, path) == 0 else {
-            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-        }
     }
 }

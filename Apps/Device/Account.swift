@@ -1,26 +1,31 @@
-/// Who uses the app, and at which service, as the environment says.
-struct Account: Sendable {
+/// Who uses an app, and at which service, as the environment says.
+package struct Account: Sendable {
     /// How a person says who they are.
-    enum Credential: Hashable, Sendable {
+    package enum Credential: Hashable, Sendable {
         case none
         /// The name at a service that runs with `--dev`.
         case developmentUser(String)
         /// It names nobody: whose it is, only the service and ``KnownTokens`` say.
         case webAuthToken(String)
-        /// Who signed in with `shopping sign-in`, by the user's record name.
+        /// Who signed in with `the app's `sign-in`, by the user's record name.
         case signedIn(String)
     }
 
     /// Who others read as the author of changes.
-    let author: String
-    let credential: Credential
-    let serviceURL: String?
-    let deviceName: String?
+    package let author: String
+    package let credential: Credential
+    package let serviceURL: String?
+    package let deviceName: String?
     /// Why this device shares nothing; nil when it does.
-    let localOnlyReason: String?
+    package let localOnlyReason: String?
 
-    /// - Parameter signedIn: the user of the sign-in that this device keeps.
-    init(environment: [String: String], signedIn: String? = nil) {
+    /// - Parameters:
+    ///   - signedIn: the user of the sign-in that this device keeps.
+    ///   - app: the command's name, for what the person is told to type.
+    ///   - content: what the app keeps, as a sentence begins with it: "The lists stay".
+    package init(
+        environment: [String: String], signedIn: String? = nil, app: String, content: String
+    ) {
         func value(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -35,10 +40,10 @@ struct Account: Sendable {
             ?? .none
         if serviceURL == nil {
             localOnlyReason =
-                "The lists stay on this device. To share them, see shopping --help: STRATUS_URL."
+                "\(content) on this device. To have all devices in step, see \(app) --help: STRATUS_URL."
         } else if credential == .none {
             localOnlyReason =
-                "The lists stay on this device until you sign in: shopping sign-in, or STRATUS_DEV_USER "
+                "\(content) on this device until you sign in: \(app) sign-in, or STRATUS_DEV_USER "
                 + "at a service that runs with --dev."
         } else {
             localOnlyReason = nil

@@ -3,17 +3,17 @@ import Synchronization
 
 /// Standard output, shared by commands and by changes that arrive at any time; nothing is ever mixed
 /// within a line or within a command's output.
-final class TerminalOutput: Sendable {
-    let isInteractive: Bool
+package final class TerminalOutput: Sendable {
+    package let isInteractive: Bool
     /// The prompt that stands at the line's beginning now; nil while a command runs.
     private let shownPrompt = Mutex<String?>(nil)
 
-    init(isInteractive: Bool) {
+    package init(isInteractive: Bool) {
         self.isInteractive = isInteractive
     }
 
     /// Asks for the next command, when there is a person to ask.
-    func prompt(_ text: String) {
+    package func prompt(_ text: String) {
         guard isInteractive else { return }
         shownPrompt.withLock { shown in
             shown = text
@@ -22,10 +22,10 @@ final class TerminalOutput: Sendable {
     }
 
     /// Notes that the person has pressed return.
-    func lineEntered() { shownPrompt.withLock { $0 = nil } }
+    package func lineEntered() { shownPrompt.withLock { $0 = nil } }
 
     /// Prints a command's output; for a script, with the full stop that ends it.
-    func answer(_ text: String) {
+    package func answer(_ text: String) {
         shownPrompt.withLock { _ in
             let text = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
             write(isInteractive ? text : text + ".\n")
@@ -33,7 +33,7 @@ final class TerminalOutput: Sendable {
     }
 
     /// Prints a line that no command asked for, above the prompt.
-    func announce(_ line: String) {
+    package func announce(_ line: String) {
         shownPrompt.withLock { shown in
             if let shown {
                 write("\r\u{1B}[K\(line)\n\(shown)")
@@ -50,11 +50,13 @@ final class TerminalOutput: Sendable {
 }
 
 /// The lines of standard input, read one at a time on a thread that may wait.
-struct InputLines: Sendable {
-    private let queue = DispatchQueue(label: "shopping.input")
+package struct InputLines: Sendable {
+    private let queue = DispatchQueue(label: "app.input")
+
+    package init() {}
 
     /// The next line without its end; nil at the end of the input.
-    func next() async -> String? {
+    package func next() async -> String? {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: readLine()) }
         }

@@ -4,9 +4,9 @@
     import CloudKit
 #endif
 
-/// Whose lists a file keeps.
-enum ListOwner: Hashable, Sendable {
-    /// Lists that no account has yet.
+/// Whose data a file keeps.
+package enum AccountOwner: Hashable, Sendable {
+    /// What no account has yet.
     case nobody
     /// Who signs in by a name, at a service that runs with `--dev`.
     case developmentUser(String)
@@ -15,16 +15,16 @@ enum ListOwner: Hashable, Sendable {
 }
 
 extension Account {
-    /// Whose lists to open.
+    /// Whose data to open.
     ///
     /// A token that this device has seen needs no network: it stays its user's. Any other one is shown to
-    /// the service first, so that nobody is given the lists of who used this device before.
+    /// the service first, so that nobody is given what belongs to who used this device before.
     ///
     /// - Parameters:
     ///   - service: asks the service for the user record name; nil when this session starts offline.
-    func owner(
+    package func owner(
         knownTokens: KnownTokens, asking service: (() async throws -> String)?
-    ) async throws -> ListOwner {
+    ) async throws -> AccountOwner {
         switch credential {
         case .none: return .nobody
         case .developmentUser(let name): return .developmentUser(name)
@@ -37,7 +37,7 @@ extension Account {
             guard let service else {
                 throw OneSentence(
                     description: "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN "
-                        + "is. Start shopping once without --offline, with the service in reach.")
+                        + "is. Start the app once without --offline, with the service in reach.")
             }
             let recordName = try await answer(of: service)
             try knownTokens.remember(recordName, of: token)
@@ -51,12 +51,12 @@ extension Account {
         } catch CKError.notAuthenticated, CKError.accountTemporarilyUnavailable {
             throw OneSentence(
                 description: "The service at \(serviceURL ?? "") does not accept this "
-                    + "STRATUS_WEB_AUTH_TOKEN. Set a new token, or unset it to keep lists on this "
+                    + "STRATUS_WEB_AUTH_TOKEN. Set a new token, or unset it to work on this "
                     + "device alone.")
         } catch {
             throw OneSentence(
                 description: "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN is, "
-                    + "and the service at \(serviceURL ?? "") did not say. Start shopping once while "
+                    + "and the service at \(serviceURL ?? "") did not say. Start the app once while "
                     + "the service can be reached. Cause: \(error)")
         }
     }

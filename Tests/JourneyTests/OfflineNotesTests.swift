@@ -4,7 +4,7 @@
 
     /// The example app of Documentation/OfflineFirst.md, on three devices of two people against `stratus serve`.
     @Suite(.timeLimit(.minutes(5)))
-    struct NotesTests {
+    struct OfflineNotesTests {
         private let data: TemporaryFolder
         private let homes: [TemporaryFolder]
         private let picture: String
@@ -21,7 +21,7 @@
         ) throws -> DocumentDevice {
             try DocumentDevice(
                 "notes", service, user: user, device: "\(user) \(number)", home: homes[number],
-                executable: "notes", file: homes[number].path + "/notes.sqlite")
+                executable: "offline-notes", file: homes[number].path + "/notes.sqlite")
         }
 
         @Test func exampleGoesOnFromItsFileAndReachesOthers() throws {

@@ -1,0 +1,81 @@
+import Foundation
+import StratusClient
+
+/// The folder in which an app keeps what one device knows, open for one process alone.
+package final class LockedFolder: Sendable {
+    /// Why the folder cannot be used, as a sentence.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
+    }
+
+    package let path: String
+    /// Open as long as the process lives; the system lets go of the lock when it ends, however.
+    private let lockDescriptor: Int32
+
+    /// - Returns: `stratus-` and the app's name, in `$XDG_DATA_HOME` or `~/.local/share`.
+    package static func standardPath(app: String) -> String {
+        let environment = ProcessInfo.processInfo.environment
+        let base =
+            environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+            ?? NSHomeDirectory() + "/.local/share"
+        return base + "/stratus-" + app
+    }
+
+    /// Opens the folder, and makes it when it does not exist; its files are its owner's alone.
+    ///
+    /// - Parameter app: names who else may have it open.
+    package init(path: String, app: String) throws(Failure) {
+        self.path = path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
+        }
+        DeviceFile.tighten(path, isFolder: true)
+        lockDescriptor = open(path + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard lockDescriptor >= 0 else {
+            throw Failure(
+                description: "The folder \(path) cannot be written; name another: --data.")
+        }
+        guard flock(lockDescriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(lockDescriptor)
+            throw Failure(
+                description: "Another \(app) runs with the folder \(path); end it first, or name "
+                    + "another folder: --data.")
+        }
+    }
+
+    deinit { close(lockDescriptor) }
+
+    package var knownTokens: KnownTokens { KnownTokens(path: path + "/tokens.json") }
+
+    /// A name as a part of a file's; no two names are the same file.
+    package static func fileName(_ name: String) -> String {
+        name.addingPercentEncoding(withAllowedCharacters: .fileNameCharacters) ?? "account"
+    }
+
+    /// An app's container as this device reaches it. The sign-in is the device's own, and lies in its folder.
+    package func container(_ identifier: String, deviceName: String) -> CKContainer {
+        var environment = ProcessInfo.processInfo.environment
+        for (name, value) in [
+            "STRATUS_DEVICE_ID": deviceName, "STRATUS_KEY_FOLDER": path + "/keys",
+        ] where environment[name]?.isEmpty ?? true {
+            environment[name] = value
+        }
+        return CKContainer(
+            identifier: identifier,
+            connection: CloudConnection(environmentVariables: environment))
+    }
+}
+
+extension CharacterSet {
+    /// What stands in a file's name as it is.
+    fileprivate static let fileNameCharacters = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+}

@@ -1,0 +1,38 @@
+import CloudKit
+
+// What the app asks of an error, whether it stands alone or inside a partial failure.
+extension CKError {
+    public func isRecordNotFound() -> Bool { isZoneNotFound() || isUnknownItem() }
+
+    /// The zone was never made, or the person removed it in the settings.
+    public func isZoneNotFound() -> Bool {
+        isSpecificErrorCode(code: .zoneNotFound) || isSpecificErrorCode(code: .userDeletedZone)
+    }
+
+    public func isUnknownItem() -> Bool { isSpecificErrorCode(code: .unknownItem) }
+
+    public func isConflict() -> Bool { isSpecificErrorCode(code: .serverRecordChanged) }
+
+    public func isChangeTokenExpired() -> Bool { isSpecificErrorCode(code: .changeTokenExpired) }
+
+    public func isSpecificErrorCode(code: CKError.Code) -> Bool {
+        if self.code == code { return true }
+        return parts.contains { $0.isSpecificErrorCode(code: code) }
+    }
+
+    /// Both sides of a conflict: what was to be saved, and what the service has. Nil where this is none.
+    public func getMergeRecords() -> (client: CKRecord, server: CKRecord)? {
+        if code == .serverRecordChanged, let clientRecord, let serverRecord {
+            return (clientRecord, serverRecord)
+        }
+        return parts.lazy.compactMap { $0.getMergeRecords() }.first
+    }
+
+    /// The one error that a person is told of: this, or the first inside a partial failure.
+    public var first: CKError { code == .partialFailure ? parts.first?.first ?? self : self }
+
+    private var parts: [CKError] {
+        guard code == .partialFailure else { return [] }
+        return (partialErrorsByItemID ?? [:]).values.compactMap { $0 as? CKError }
+    }
+}

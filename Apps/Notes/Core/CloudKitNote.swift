@@ -1,0 +1,198 @@
+import CloudKit
+import StratusRuntime
+
+/// What can be wrong with a note, besides what the service says.
+public enum CloudKitNoteError: Error {
+    case noteNotFound
+    /// A newer version of the app wrote the note: this one neither shows nor overwrites it.
+    case newerVersionAvailable
+    case unexpected
+}
+
+/// Hears of changes that came from elsewhere.
+public protocol CloudKitNoteDelegate: AnyObject, Sendable {
+    func cloudKitNoteChanged(_ note: CloudKitNote) async
+}
+
+/// The note: its text on this device, and how it and the one in the cloud become the same.
+///
+/// Everything works on the device's copy, with a network or without. ``load()``, ``save()`` and ``fetchChanges()``
+/// bring the two together; call one of them at a time.
+public actor CloudKitNote {
+    public static let recordName = "note"
+
+    let database: CloudKitNoteDatabase
+    let file: NoteFile
+    let version: Int
+    private let world: World
+    private var subscribing: Task<Void, Never>?
+    private var isRetired = false
+    private(set) weak var delegate: (any CloudKitNoteDelegate)?
+    /// What this device knows, as it is in its file.
+    public private(set) var copy: NoteCopy
+    /// Changes that ``fetchChanges()`` has brought.
+    private(set) var receivedCount = 0
+
+    /// - Parameters:
+    ///   - version: of the form in which this app writes notes.
+    /// - Throws: what the file system says.
+    public init(
+        database: CloudKitNoteDatabase, file: NoteFile, version: Int = 1, world: World = .live
+    ) throws {
+        self.database = database
+        self.file = file
+        self.version = version
+        self.world = world
+        copy = try file.read()
+    }
+
+    public func setDelegate(_ delegate: any CloudKitNoteDelegate) { self.delegate = delegate }
+
+    // MARK: The device's copy
+
+    /// Keeps what the person has typed; ``save()`` sends it.
+    ///
+    /// - Throws: what the file system says, or `unexpected` when the note has been retired meanwhile.
+    public func edit(_ text: String) throws {
+        guard !isRetired else { throw CloudKitNoteError.unexpected }
+        var next = copy
+        next.text = text
+        // Later than what was seen, also on a device whose clock is slow.
+        next.modifiedMilliseconds = max(
+            world.nowMilliseconds(), copy.modifiedMilliseconds.map { $0 + 1 } ?? 0)
+        next.isUnsaved = true
+        try keep(next)
+    }
+
+    /// First to the disk: what is shown is never more than what a restart would show.
+    func keep(_ next: NoteCopy) throws {
+        guard next != copy, !isRetired else { return }
+        try file.write(next)
+        copy = next
+    }
+
+    /// Ends this note: whatever is still on its way changes nothing on the device.
+    public func retire() {
+        isRetired = true
+        subscribing?.cancel()
+    }
+
+    /// Saves the subscription after the first record, and not again: it would only cost the network and the service.
+    ///
+    /// Nobody waits for it: it is tried until the service takes it.
+    func subscribeOnce() {
+        guard !copy.isSubscribed, subscribing == nil else { return }
+        subscribing = world.startTask("subscription") { await self.subscribe() }
+    }
+
+    private func subscribe() async {
+        defer { subscribing = nil }
+        do {
+            try await database.saveSubscription()
+            var next = copy
+            next.isSubscribed = true
+            try keep(next)
+        } catch {
+            // The next save tries again; until then changes come at the start and when asked for.
+        }
+    }
+
+    // MARK: From a record to the note
+
+    /// The text and the time of its edit.
+    ///
+    /// - Throws: ``CloudKitNoteError``, or what reading the asset's file says.
+    func content(of record: CKRecord) throws -> (text: String, modifiedMilliseconds: Int64) {
+        try checkVersion(of: record)
+        guard let asset = record["text"] as? CKAsset, let url = asset.fileURL else {
+            throw CloudKitNoteError.noteNotFound
+        }
+        let modified = record["modified"] as? Date ?? .distantPast
+        return (try String(contentsOf: url, encoding: .utf8), modified.milliseconds)
+    }
+
+    /// A person's devices are not updated all at once: the one with the older app leaves the note alone.
+    func checkVersion(of record: CKRecord) throws {
+        guard let written = record["version"] as? Int else { throw CloudKitNoteError.unexpected }
+        guard written <= version else { throw CloudKitNoteError.newerVersionAvailable }
+    }
+
+    /// Takes over what the service has, unless something newer was typed here.
+    ///
+    /// - Parameter token: covers the record; kept with it in one write.
+    func adopt(_ record: CKRecord, upTo token: CKServerChangeToken? = nil) async throws {
+        let (text, modified) = try content(of: record)
+        let former = copy
+        var next = copy
+        next.systemFields = record.systemFields
+        next.wasRemoved = false
+        if let token { next.changeToken = token.archived }
+        if !copy.isUnsaved || modified >= copy.modifiedMilliseconds ?? .min {
+            if copy.isUnsaved, copy.text != text { next.overruled = copy.text }
+            next.text = text
+            next.modifiedMilliseconds = modified
+            next.isUnsaved = false
+        } else if copy.text != text,
+            copy.systemFields?.record?.recordChangeTag != record.recordChangeTag
+        {
+            next.overruled = text
+        }
+        try keep(next)
+        if next.text != former.text { await delegate?.cloudKitNoteChanged(self) }
+    }
+
+    // MARK: From the cloud
+
+    /// Fetches the note by its name. That there is none is no error: nobody has saved one yet.
+    public func load() async throws {
+        do {
+            try await adopt(try await database.loadRecord(name: Self.recordName))
+        } catch let error as CKError where error.isRecordNotFound() {
+            try forgetRecord()
+        }
+    }
+
+    /// Fetches what changed since the last time: pushes may have been dropped, and tell only that something did.
+    public func fetchChanges() async throws {
+        let changes: CloudKitNoteDatabase.Changes
+        let token = copy.token
+        var isComplete = token == nil
+        do {
+            changes = try await database.fetchChanges(since: token)
+        } catch let error as CKError where error.isChangeTokenExpired() {
+            isComplete = true
+            changes = try await database.fetchChanges(since: nil)
+        } catch let error as CKError where error.isZoneNotFound() {
+            return try forgetRecord()
+        }
+        receivedCount += changes.records.count + changes.deletedRecordIDs.count
+        let recordID = CKRecord.ID(recordName: Self.recordName, zoneID: database.zoneID)
+        if let record = changes.records.last(where: { $0.recordID == recordID }) {
+            try await adopt(record, upTo: changes.token)
+        } else {
+            if isComplete || changes.deletedRecordIDs.contains(recordID) { try forgetRecord() }
+            var next = copy
+            next.changeToken = changes.token?.archived
+            try keep(next)
+        }
+    }
+
+    /// The note is not in the cloud: its text stays here, and goes up again with the next edit.
+    private func forgetRecord() throws {
+        var next = copy
+        next.wasRemoved = copy.wasRemoved || copy.systemFields != nil
+        next.systemFields = nil
+        next.changeToken = nil
+        next.isSubscribed = false
+        try keep(next)
+    }
+}
+
+extension Date {
+    /// The service keeps milliseconds.
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
+
+    init(milliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+}

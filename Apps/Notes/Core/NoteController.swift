@@ -1,0 +1,194 @@
+import CloudKit
+import StratusRuntime
+
+/// The app without its screen: takes what the person types, and keeps the note and the cloud in step.
+///
+/// What reaches the service is done one after the other; what is typed never waits for it.
+public actor NoteController: CloudKitNoteDelegate {
+    /// Seconds from a key to the save that has it.
+    public static let typingSeconds: Double = 2
+    private static let backoff = Backoff(firstSeconds: 2, longestSeconds: 60)
+
+    public enum Event: Hashable, Sendable {
+        /// Another device's text is shown from now on.
+        case textChanged(String)
+        case statusChanged(NoteStatus)
+    }
+
+    public nonisolated let container: CKContainer
+    /// What the screen shows anew; for one reader.
+    public nonisolated let events: AsyncStream<Event>
+    let folder: String
+    let version: Int
+    let world: World
+    private let report: AsyncStream<Event>.Continuation
+    private var typing: TypingTimer?
+    private var backoff = NoteController.backoff
+    private var retry: Task<Void, Never>?
+    private var lastWork: Task<Void, Never>?
+    private var isClosed = false
+    /// Keeps the observer of account changes until the app is closed.
+    var observer: (any NSObjectProtocol)?
+    var owner: String?
+    var note: CloudKitNote
+    public private(set) var isOffline = false
+    public private(set) var status = NoteStatus() {
+        didSet { if status != oldValue { report.yield(.statusChanged(status)) } }
+    }
+
+    /// - Parameters:
+    ///   - folder: this app's alone; one process at a time.
+    ///   - owner: who is signed in, where the device knows without a network; nil asks the service.
+    ///   - version: of the form in which this app writes notes.
+    public init(
+        container: CKContainer, folder: String, owner: String? = nil, version: Int = 1,
+        world: World = .live
+    ) throws {
+        self.container = container
+        self.folder = folder
+        self.owner = owner
+        self.version = version
+        self.world = world
+        (events, report) = AsyncStream.makeStream()
+        note = try Self.note(of: owner, folder, container, version, world)
+    }
+
+    // MARK: The app's life
+
+    /// Begins to keep in step: what waits goes up, what others did comes down.
+    public func start() async {
+        typing = TypingTimer(seconds: Self.typingSeconds, world: world) { [weak self] in
+            await self?.sync(fetching: false)
+        }
+        await note.setDelegate(self)
+        observeAccount()
+        await inTurn { await self.noteAccount() }
+        await sync()
+    }
+
+    /// Ends; what was typed is on the disk, and is sent now when that is quickly done.
+    public func close(withinSeconds seconds: Double = 2) async {
+        await typing?.stop()
+        if await note.copy.isUnsaved, !isOffline, status.availability == .available {
+            let (waiting, end) = AsyncStream.makeStream(of: Void.self)
+            _ = world.startTask("last save") {
+                await self.sync(fetching: false)
+                end.finish()
+            }
+            _ = world.startTask("patience") { [world] in
+                // Nobody cancels it.
+                try? await world.sleep(seconds)
+                end.finish()
+            }
+            for await _ in waiting {}
+        }
+        isClosed = true
+        retry?.cancel()
+        observer.map(NotificationCenter.default.removeObserver)
+        await note.retire()
+        report.finish()
+    }
+
+    public var text: String { get async { await note.copy.text } }
+    public var copy: NoteCopy { get async { await note.copy } }
+
+    // MARK: What the person does
+
+    /// Takes the whole text as it is now. It is on the disk at once, and in the cloud when the typing pauses.
+    ///
+    /// - Throws: what the file system says; the note is as it was.
+    public func type(_ text: String) async throws {
+        try await note.edit(text)
+        await showStep()
+        await typing?.touch()
+    }
+
+    public func setOffline(_ isOffline: Bool) async {
+        self.isOffline = isOffline
+        retry?.cancel()
+        if isOffline {
+            status.error = nil
+            await showStep()
+        } else {
+            await sync()
+        }
+    }
+
+    /// Sends what waits, then fetches what others did.
+    public func sync() async { await sync(fetching: true) }
+
+    // MARK: In step
+
+    func sync(fetching: Bool) async {
+        await inTurn { await self.synchronize(fetching: fetching) }
+    }
+
+    /// Does one piece of work after the other.
+    func inTurn(_ work: @escaping @Sendable () async -> Void) async {
+        let former = lastWork
+        let task = world.startTask("notes") {
+            await former?.value
+            await work()
+        }
+        lastWork = task
+        await task.value
+    }
+
+    private func synchronize(fetching: Bool) async {
+        guard !isClosed, !isOffline else { return }
+        retry?.cancel()
+        do {
+            if status.availability != .available { try await findAccount() }
+            guard status.availability == .available else { return await showStep() }
+            if await note.copy.isUnsaved {
+                status.step = .saving
+                try await note.save()
+            }
+            if fetching {
+                let isKnown = await note.copy.isKnown
+                if isKnown { try await note.fetchChanges() } else { try await note.load() }
+            }
+            status.error = nil
+            backoff.reset()
+        } catch {
+            await tell(error)
+        }
+        await showStep()
+    }
+
+    /// Tells the person, and tries again where that may help.
+    func tell(_ error: any Error) async {
+        let trouble = NoteTrouble(error)
+        status.error = trouble.sentence
+        if status.availability == nil { status.availability = .couldNotDetermine }
+        if case CKError.notAuthenticated = error { status.availability = .temporarilyUnavailable }
+        guard let seconds = trouble.retryAfterSeconds, !isClosed else { return }
+        let wait = max(seconds, backoff.nextSeconds(random: world.random()))
+        retry = world.startTask("retry") { [weak self, world] in
+            // Cancelled by whatever else synchronizes first.
+            guard (try? await world.sleep(wait)) != nil else { return }
+            await self?.sync()
+        }
+    }
+
+    func showStep() async {
+        let copy = await note.copy
+        var next = status
+        next.wasRemoved = copy.wasRemoved
+        if isOffline {
+            next.step = .offline
+        } else if copy.isUnsaved {
+            next.step = .waiting
+        } else {
+            next.step = copy.systemFields == nil ? .local : .saved
+        }
+        status = next
+    }
+
+    func show(_ availability: CKAccountStatus) { status.availability = availability }
+
+    public func cloudKitNoteChanged(_ note: CloudKitNote) async {
+        guard note === self.note else { return }
+        report.yield(.textChanged(await note.copy.text))
+    }
+}

@@ -1,0 +1,104 @@
+import AppDevice
+import CloudKit
+
+/// What a device knows of the note: everything, in one file, so that no part of it is older than another.
+public struct NoteCopy: Codable, Hashable, Sendable {
+    public var text = ""
+    /// When the text was typed, wherever that was; nil before there is a note.
+    public var modifiedMilliseconds: Int64?
+    public var modified: Date? { modifiedMilliseconds.map(Date.init(milliseconds:)) }
+    /// Whether the text waits to be sent.
+    public var isUnsaved = false
+    /// The text that lost in a conflict which this device settled.
+    public var overruled: String?
+    /// The record without its fields, as the service last gave it: with it a save shows what it is based on.
+    var systemFields: Data?
+    /// The bookmark in the zone's changes.
+    var changeToken: Data?
+    var isSubscribed = false
+    /// Whether the note was in the cloud and is there no more.
+    public var wasRemoved = false
+
+    /// Whether the service has the note, as far as the device knows.
+    var isKnown: Bool { systemFields != nil }
+    var token: CKServerChangeToken? { changeToken.flatMap(\.token) }
+
+    public init() {}
+}
+
+/// The file of one person's note on this device. A file is replaced in one step: a process that is killed leaves the
+/// old content or the new one.
+public struct NoteFile: Sendable {
+    private let path: String
+
+    /// - Parameters:
+    ///   - folder: exists, and is this app's alone.
+    ///   - owner: whose note; nil before anybody has signed in.
+    public init(folder: String, owner: String?) {
+        path = folder + "/note" + (owner.map { "-" + LockedFolder.fileName($0) } ?? "") + ".json"
+    }
+
+    /// - Returns: an empty copy where there is no file.
+    public func read() throws -> NoteCopy {
+        guard FileManager.default.fileExists(atPath: path) else { return NoteCopy() }
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        return try JSONDecoder().decode(NoteCopy.self, from: data)
+    }
+
+    public func write(_ copy: NoteCopy) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        try encoder.encode(copy).writePrivately(to: path)
+    }
+
+    /// Takes the note, and all that belongs to it, from the device.
+    public func remove() throws {
+        removeUpload()
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        try FileManager.default.removeItem(atPath: path)
+    }
+
+    // MARK: The asset's file
+
+    private var uploadPath: String { path + ".upload" }
+
+    func writeUpload(_ text: String) throws -> URL {
+        try Data(text.utf8).writePrivately(to: uploadPath)
+        return URL(fileURLWithPath: uploadPath)
+    }
+
+    func removeUpload() {
+        // One that stays is written anew by the next save.
+        try? FileManager.default.removeItem(atPath: uploadPath)
+    }
+}
+
+extension CKRecord {
+    var systemFields: Data {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        encodeSystemFields(with: coder)
+        coder.finishEncoding()
+        return coder.encodedData
+    }
+}
+
+extension CKServerChangeToken {
+    /// Nil for a token that cannot be archived: then everything is fetched the next time.
+    var archived: Data? {
+        try? NSKeyedArchiver.archivedData(withRootObject: self, requiringSecureCoding: true)
+    }
+}
+
+extension Data {
+    /// Nil for an archive that cannot be read: then the record is fetched by its name.
+    var record: CKRecord? {
+        guard let coder = try? NSKeyedUnarchiver(forReadingFrom: self) else { return nil }
+        coder.requiresSecureCoding = true
+        return CKRecord(coder: coder)
+    }
+
+    /// Nil for an archive that cannot be read: then everything is fetched.
+    var token: CKServerChangeToken? {
+        try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: self)
+    }
+}

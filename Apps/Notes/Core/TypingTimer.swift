@@ -1,0 +1,36 @@
+import StratusRuntime
+
+/// Makes one save of much typing: the first key starts it, and what was typed until it fires goes together.
+actor TypingTimer {
+    private let seconds: Double
+    private let world: World
+    private let save: @Sendable () async -> Void
+    private var running: Task<Void, Never>?
+
+    init(seconds: Double, world: World, save: @escaping @Sendable () async -> Void) {
+        self.seconds = seconds
+        self.world = world
+        self.save = save
+    }
+
+    /// A key was pressed.
+    func touch() {
+        guard running == nil else { return }
+        running = world.startTask("typing timer") { [weak self, world, seconds] in
+            // Cancelled when the app closes, which saves by itself.
+            guard (try? await world.sleep(seconds)) != nil else { return }
+            await self?.fire()
+        }
+    }
+
+    func stop() {
+        running?.cancel()
+        running = nil
+    }
+
+    private func fire() async {
+        // Before the save: what is typed from now on needs another one.
+        running = nil
+        await save()
+    }
+}

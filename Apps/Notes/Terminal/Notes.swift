@@ -1,0 +1,91 @@
+import AppDevice
+import ArgumentParser
+import CloudKit
+import NotesCore
+import StratusRuntime
+
+/// `notes`: one note in the terminal, the same on all devices of its user.
+@main
+struct Notes: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notes",
+        abstract: "One note that works offline and is the same on all your devices.",
+        discussion: """
+            Takes commands, ? for help. From a pipe, every line is a command, there is no prompt, and each command's \
+            output ends with a line that is just a full stop. NO_COLOR leaves colours out.
+
+            Without further settings the note stays on this device. To have it on all of them, name a Stratus \
+            service, and sign in there with `notes sign-in`:
+              STRATUS_URL             its address, such as http://127.0.0.1:8080
+              STRATUS_API_TOKEN       the app's token there; who runs the service makes it with
+                                      stratus token create --loopback
+                                        --container \(Self.containerIdentifier)
+              STRATUS_WEB_AUTH_TOKEN  who you are, instead of signing in
+              STRATUS_DEV_USER        who you are, at a service that runs with --dev
+            """, subcommands: [Show.self, Do.self, SignIn.self, SignOut.self])
+
+    static let containerIdentifier = "iCloud.org.stratus.Notes"
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder that keeps this device's note; made when it does not exist.",
+            discussion: "Default: stratus-notes in $XDG_DATA_HOME or ~/.local/share.",
+            valueName: "dir"))
+    var data: String?
+
+    @Flag(help: "Start offline; type online to connect.")
+    var offline = false
+
+    func run() async throws {
+        let session = try await openSession()
+        await session.converse()
+        await session.end()
+    }
+
+    /// The session of whoever is signed in, not begun yet.
+    func openSession() async throws -> NotesSession {
+        do {
+            let folder = try LockedFolder(
+                path: data ?? LockedFolder.standardPath(app: "notes"), app: "notes")
+            let container = try folder.container(
+                Self.containerIdentifier, deviceName: folder.deviceName())
+            let account = Account(
+                environment: ProcessInfo.processInfo.environment,
+                signedIn: container.connection.signedInUserRecordName, app: "notes",
+                content: "The note stays")
+            let owner = try await account.owner(
+                knownTokens: folder.knownTokens,
+                asking: offline ? nil : { try await container.userRecordID().recordName })
+            let controller = try NoteController(
+                container: container, folder: folder.path, owner: owner.fileName)
+            return NotesSession(
+                controller: controller, folder: folder, account: account, isOffline: offline)
+        } catch let error as LockedFolder.Failure {
+            throw OneSentence(description: error.description)
+        }
+    }
+}
+
+extension LockedFolder {
+    /// By this the service tells the user's devices apart; the same at each start.
+    fileprivate func deviceName() throws -> String {
+        let file = path + "/device"
+        if let name = try? String(contentsOfFile: file, encoding: .utf8), !name.isEmpty {
+            return name
+        }
+        let name = World.live.makeUUID().uuidString
+        try Data(name.utf8).writePrivately(to: file)
+        return name
+    }
+}
+
+extension AccountOwner {
+    /// Nil before anybody has signed in.
+    fileprivate var fileName: String? {
+        switch self {
+        case .nobody: nil
+        case .developmentUser(let name): "user-" + name
+        case .user(let recordName): recordName
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import CloudKit
+import NotesCore
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Two devices that changed the note, and apps of two ages.
+@Suite(.timeLimit(.minutes(2)))
+struct NoteConflictTests {
+    @Test(arguments: [true, false])
+    func laterEditWinsInEitherOrder(laterFirst: Bool) async throws {
+        let world = try NotesWorld()
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        try await phone.save("both")
+        await tablet.app.sync()
+        for device in [phone, tablet] { await device.app.setOffline(true) }
+        try await phone.app.type("in the aeroplane")
+        world.clock.advance(bySeconds: 60)
+        try await tablet.app.type("absent-minded")
+        let order = laterFirst ? [tablet, phone] : [phone, tablet]
+        for device in order { await device.app.setOffline(false) }
+        for device in order { await device.app.sync() }
+        for device in [phone, tablet] {
+            #expect(await device.text == "absent-minded")
+            #expect(await device.status.lines == ["In the cloud."])
+        }
+        // Whoever settled it has the other text.
+        #expect(await order[1].app.copy.overruled == "in the aeroplane")
+        #expect(await order[0].app.copy.overruled == nil)
+    }
+
+    /// An edit that follows what was seen is the later one, whatever the clock says.
+    @Test func slowClockLosesNothing() async throws {
+        let world = try NotesWorld()
+        let phone = try await world.open("phone")
+        let note = try CloudKitNote(
+            database: CloudKitNoteDatabase(container: phone.container),
+            file: NoteFile(folder: world.folder.path, owner: "fast"),
+            world: TestClock(start: world.clock.now.addingTimeInterval(3_600)).world)
+        try await note.edit("from an hour ahead")
+        try await note.save()
+        await phone.app.sync()
+        try await phone.save("seen, and changed")
+        try await note.fetchChanges()
+        #expect(await note.copy.text == "seen, and changed")
+        await note.retire()
+    }
+
+    /// A save whose answer was lost is no other person's edit.
+    @Test func lostAnswerIsNoConflict() async throws {
+        let world = try NotesWorld()
+        let phone = try await world.open("phone")
+        try await phone.save("one")
+        world.cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        try await phone.app.type("two")
+        await phone.app.sync()
+        #expect(await phone.status.error != nil)
+        await phone.app.sync()
+        #expect(await phone.status.lines == ["In the cloud."])
+        #expect(await phone.app.copy.overruled == nil)
+    }
+
+    /// Another device that is faster again and again only makes it take longer.
+    @Test func conflictIsRepeatedUntilSaved() async throws {
+        let world = try NotesWorld()
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        try await phone.save("one")
+        await tablet.app.sync()
+        await tablet.app.setOffline(true)
+        try await phone.save("two")
+        world.clock.advance(bySeconds: 1)
+        try await tablet.app.type("three")
+        for text in ["four", "five"] {
+            // The note of another device, an hour behind.
+            let record = try await phone.container.privateCloudDatabase.record(
+                for: CKRecord.ID(
+                    recordName: "note", zoneID: CKRecordZone(zoneName: "note-zone").zoneID))
+            let file = world.folder.appendingPathComponent(text)
+            try Data(text.utf8).write(to: file)
+            record["text"] = CKAsset(fileURL: file)
+            _ = try await phone.container.privateCloudDatabase.save(record)
+        }
+        await tablet.app.setOffline(false)
+        #expect(await tablet.text == "three")
+        #expect(await tablet.status.lines == ["In the cloud."])
+        #expect(await tablet.app.copy.overruled == "five")
+    }
+
+    @Test func olderAppLeavesNewerNoteAlone() async throws {
+        let world = try NotesWorld()
+        let (old, new) = (
+            try await world.open("old"), try await world.open("new", version: 2)
+        )
+        try await old.save("by the old app")
+        await new.app.sync()
+        // The newer app reads what the older one wrote.
+        #expect(await new.text == "by the old app")
+        world.clock.advance(bySeconds: 1)
+        try await new.save("by the new app")
+        await old.app.sync()
+        let sentence = "A newer version of the app wrote this note: update the app on this device."
+        #expect(await old.status.error == sentence)
+        #expect(await old.text == "by the old app")
+        // What is typed here stays here, and overwrites nothing.
+        world.clock.advance(bySeconds: 1)
+        try await old.app.type("typed before the update")
+        await old.app.sync()
+        #expect(await old.status.error == sentence)
+        #expect(await old.status.step == .waiting)
+        await new.app.sync()
+        #expect(await new.text == "by the new app")
+        // So does an app that has never seen the note.
+        let other = try await world.open("other")
+        #expect(await other.status.error == sentence)
+        try await other.app.type("from an old device")
+        await other.app.sync()
+        await new.app.sync()
+        #expect(await new.text == "by the new app")
+        // After the update the later edit goes up.
+        await old.app.close()
+        let updated = try await world.open("old", version: 2)
+        #expect(await updated.status.lines == ["In the cloud."])
+        await new.app.sync()
+        #expect(await new.text == "typed before the update")
+    }
+}
