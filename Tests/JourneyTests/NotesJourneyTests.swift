@@ -42,6 +42,13 @@
             let tablet = try open(tabletFolder, url)
             try tablet.tap("show", "(empty)")
             try done(tablet)
+            // The first note of all subscribes, and the next one is pushed.
+            try phone.tap("write Buy", "-- On this device, not in the cloud yet.")
+            try done(phone)
+            try phone.tap("sync", "-- In the cloud.")
+            try done(phone)
+            while try phone.tap("json", "  \"isSubscribed\" :") != "true," { try done(phone) }
+            try done(phone)
             try phone.tap("write Buy milk", "-- On this device, not in the cloud yet.")
             try done(phone)
             // The typing timer sends it, and a push brings it.

@@ -15,7 +15,8 @@ public struct NoteCopy: Codable, Hashable, Sendable {
     var systemFields: Data?
     /// The bookmark in the zone's changes.
     var changeToken: Data?
-    var isSubscribed = false
+    /// Whether this device has seen to it that the user's devices get pushes.
+    public var isSubscribed = false
     /// Whether the note was in the cloud and is there no more.
     public var wasRemoved = false
 
@@ -83,22 +84,22 @@ extension CKRecord {
 }
 
 extension CKServerChangeToken {
-    /// Nil for a token that cannot be archived: then everything is fetched the next time.
     var archived: Data? {
+        // Without one, everything is fetched the next time.
         try? NSKeyedArchiver.archivedData(withRootObject: self, requiringSecureCoding: true)
     }
 }
 
 extension Data {
-    /// Nil for an archive that cannot be read: then the record is fetched by its name.
     var record: CKRecord? {
+        // An archive that cannot be read is as good as none: the record is fetched by its name.
         guard let coder = try? NSKeyedUnarchiver(forReadingFrom: self) else { return nil }
         coder.requiresSecureCoding = true
         return CKRecord(coder: coder)
     }
 
-    /// Nil for an archive that cannot be read: then everything is fetched.
     var token: CKServerChangeToken? {
+        // Without one, everything is fetched.
         try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: self)
     }
 }

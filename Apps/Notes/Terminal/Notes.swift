@@ -70,6 +70,7 @@ extension LockedFolder {
     /// By this the service tells the user's devices apart; the same at each start.
     fileprivate func deviceName() throws -> String {
         let file = path + "/device"
+        // One that cannot be read is made anew.
         if let name = try? String(contentsOfFile: file, encoding: .utf8), !name.isEmpty {
             return name
         }

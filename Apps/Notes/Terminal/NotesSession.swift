@@ -161,6 +161,7 @@ actor NotesSession {
             let state: String
             let availability: String
             let error: String?
+            let isSubscribed: Bool
         }
         let (copy, status) = (await controller.copy, await controller.status)
         let encoder = JSONEncoder()
@@ -169,7 +170,8 @@ actor NotesSession {
         let data = try encoder.encode(
             Shown(
                 text: copy.text, modified: copy.modified, state: status.step.rawValue,
-                availability: status.availabilitySentence, error: status.error))
+                availability: status.availabilitySentence, error: status.error,
+                isSubscribed: copy.isSubscribed))
         return String(decoding: data, as: UTF8.self)
     }
 

@@ -162,7 +162,7 @@ struct NoteOfflineTests {
         }
     }
 
-    @Test func unwritableDiskIsTold() async throws {
+    @Test func unwritableDiskLeavesNoteAsItWas() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("one")

@@ -1,6 +1,5 @@
 import CloudKit
 import NotesCore
-import StratusRecords
 import StratusTesting
 import StratusWire
 import Testing
