@@ -61,7 +61,10 @@ struct SimulatedYearTests {
             #expect(try await store.status().attentionCount == 0)
         }
         #expect(count > rounds * entriesPerRound)
-        #expect(journal.count < count * 2 / 3, "Of \(count) entries \(journal.count) are left.")
+        // Few entries of a short year are overruled by others.
+        #expect(
+            journal.count < (isLong ? count * 2 / 3 : count),
+            "Of \(count) entries \(journal.count) are left.")
         for store in stores { try await store.close() }
     }
 
