@@ -147,9 +147,9 @@ let package = Package(
         .executableTarget(
             name: "stratus",
             dependencies: [
-                "StratusRecords", "StratusSchema", "StratusServer", "StratusService",
-                "StratusStorage", argumentParser, hummingbird, lifecycle, logging, metrics, nio,
-                unixSignals,
+                "StratusRecords", "StratusRuntime", "StratusSchema", "StratusServer",
+                "StratusService", "StratusStorage", argumentParser, hummingbird, lifecycle, logging,
+                metrics, nio, unixSignals,
             ],
             path: "Sources/Server/stratus"),
 
@@ -190,7 +190,8 @@ let package = Package(
             path: "Sources/Device/stratus-cache"),
         // Signs in for scripts.
         .executableTarget(
-            name: "stratus-login", dependencies: ["StratusClient", argumentParser],
+            name: "stratus-login",
+            dependencies: ["StratusClient", "StratusRuntime", argumentParser],
             path: "Sources/Device/stratus-login"),
         .target(
             name: "StratusMapping",

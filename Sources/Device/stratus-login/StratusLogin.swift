@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusClient
+import StratusRuntime
 
 /// Signs a person, or a script, in at a Stratus service.
 @main
@@ -177,24 +178,8 @@ struct StratusLogin: AsyncParsableCommand {
         FileHandle.standardError.write(Data((sentence + "\n").utf8))
     }
 
-    /// A line of standard input; not an argument, which everybody on the machine could read.
     private func readPassword() throws -> String {
-        let isTerminal = isatty(STDIN_FILENO) == 1
-        var settings = termios()
-        if isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 {
-            // The echo goes before the question comes: who types ahead is not shown either.
-            var silent = settings
-            silent.c_lflag &= ~tcflag_t(ECHO)
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-            FileHandle.standardError.write(Data("Password: ".utf8))
-        }
-        defer {
-            if isTerminal {
-                tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-                FileHandle.standardError.write(Data("\n".utf8))
-            }
-        }
-        guard let password = readLine(strippingNewline: true), !password.isEmpty else {
+        guard let password = PasswordPrompt.read() else {
             throw OneSentence("Give the password on standard input, a line.")
         }
         return password

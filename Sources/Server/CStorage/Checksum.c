@@ -71,16 +71,20 @@ static int has_instruction(void) {
 
 #if defined(BY_INSTRUCTION)
 
-BY_INSTRUCTION static uint32_t by_instruction(uint32_t checksum, const void *bytes, size_t count) {
+// The checksum is inverted before and after.
+BY_INSTRUCTION static inline uint32_t steps(uint32_t checksum, const void *bytes, size_t count) {
     const unsigned char *next = bytes;
-    checksum = ~checksum;
     for (; count >= 8; count -= 8, next += 8) {
         uint64_t number;
         memcpy(&number, next, 8);
         checksum = STEP_64(checksum, number);
     }
     for (; count > 0; count--) { checksum = STEP_8(checksum, *next++); }
-    return ~checksum;
+    return checksum;
+}
+
+BY_INSTRUCTION static uint32_t by_instruction(uint32_t checksum, const void *bytes, size_t count) {
+    return ~steps(~checksum, bytes, count);
 }
 
 BY_INSTRUCTION static uint32_t number_by_instruction(uint32_t checksum, uint64_t number) {
@@ -89,15 +93,7 @@ BY_INSTRUCTION static uint32_t number_by_instruction(uint32_t checksum, uint64_t
 
 BY_INSTRUCTION static uint32_t counted_by_instruction(
     uint32_t checksum, const void *bytes, size_t count) {
-    const unsigned char *next = bytes;
-    checksum = STEP_64(~checksum, (uint64_t)count);
-    for (; count >= 8; count -= 8, next += 8) {
-        uint64_t number;
-        memcpy(&number, next, 8);
-        checksum = STEP_64(checksum, number);
-    }
-    for (; count > 0; count--) { checksum = STEP_8(checksum, *next++); }
-    return ~checksum;
+    return ~steps(STEP_64(~checksum, (uint64_t)count), bytes, count);
 }
 
 // 0: not looked yet, 1: there is none, 2: there is one. Threads that look at once find the same.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusStorage
 
@@ -201,24 +202,8 @@ struct User: AsyncParsableCommand {
         }
     }
 
-    /// A line of standard input; not an argument, which everybody on the machine could read.
     private static func readPassword() throws -> String {
-        let isTerminal = isatty(STDIN_FILENO) == 1
-        var settings = termios()
-        if isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 {
-            // The echo goes before the question comes: who types ahead is not shown either.
-            var silent = settings
-            silent.c_lflag &= ~tcflag_t(ECHO)
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-            FileHandle.standardError.write(Data("Password: ".utf8))
-        }
-        defer {
-            if isTerminal {
-                tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-                FileHandle.standardError.write(Data("\n".utf8))
-            }
-        }
-        guard let password = readLine(strippingNewline: true), !password.isEmpty else {
+        guard let password = PasswordPrompt.read() else {
             throw OneSentence("Give the password on standard input, a line.")
         }
         return password

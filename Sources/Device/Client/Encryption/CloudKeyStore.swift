@@ -101,3 +101,19 @@ public struct CloudKeyStoreError: Error, Sendable {
     public var path: String
     public var cause: (any Error)?
 }
+
+extension CloudKeyStoreError {
+    /// Runs `body`, and says as an error of the framework why it failed.
+    ///
+    /// - Parameter sentence: What to do about an error that a store of an app's own throws.
+    static func translating<Value>(
+        otherwise sentence: String, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            let own = (error as? CloudKeyStoreError)?.sentence
+            throw CKError(.permissionFailure, own ?? sentence, cause: error)
+        }
+    }
+}

@@ -247,13 +247,7 @@ final class CloudKeyring: Sendable {
     }
 
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch {
-            let sentence = (error as? CloudKeyStoreError)?.sentence
-            throw CKError(
-                .permissionFailure, sentence ?? "Let the key store keep its keys.", cause: error)
-        }
+        try CloudKeyStoreError.translating(otherwise: "Let the key store keep its keys.", body)
     }
 
     // MARK: The record

@@ -54,13 +54,7 @@ final class EncryptedFieldMemory: Sendable {
     }
 
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch {
-            let sentence = (error as? CloudKeyStoreError)?.sentence
-            throw CKError(
-                .permissionFailure, sentence ?? "Let the key store keep the encrypted fields.",
-                cause: error)
-        }
+        try CloudKeyStoreError.translating(
+            otherwise: "Let the key store keep the encrypted fields.", body)
     }
 }

@@ -4,14 +4,10 @@ import StratusStorage
 import StratusWire
 
 extension ChangesDatabase: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true,
+        expiredTokens: .failing { $0.syncToken != nil },
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// A fetch without a token leaves out zones that were deleted before it began, or before the version that
     /// the request names.

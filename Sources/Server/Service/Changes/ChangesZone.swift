@@ -6,27 +6,26 @@ import StratusWire
 
 extension ChangesZone: ServedEndpoint {
     /// Whoever may read the public database may follow it.
-    public static let access = EndpointAccess.read
-    public static let endsSession = false
-    public static let isRepeatable = true
-
-    public static func cost(of request: Request) -> Double { Double(request.zones.count) / 10 }
-    public static func zoneNames(in request: Request) -> Set<String> {
-        Set(request.zones.map(\.zoneID.zoneName))
-    }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        for index in answer.items.indices {
-            guard case .success(var page) = answer.items[index] else { continue }
-            // Else the page's records would be copied when the first of them changes.
-            answer.items[index] = .success(
-                Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
-            links.link(&page.records)
-            answer.items[index] = .success(page)
-        }
-    }
+    public static let rules = EndpointRules<Self>(
+        access: .read, endsSession: false, isRepeatable: true,
+        expiredTokens: ExpiredTokens { try await answer($0, withoutExpired: $1) },
+        cost: { Double($0.zones.count) / 10 },
+        zoneNames: { Set($0.zones.map(\.zoneID.zoneName)) },
+        link: { answer, links in
+            for index in answer.items.indices {
+                guard case .success(var page) = answer.items[index] else { continue }
+                // Else the page's records would be copied when the first of them changes.
+                answer.items[index] = .success(
+                    Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
+                links.link(&page.records)
+                answer.items[index] = .success(page)
+            }
+        })
 
     /// Zones asked about with a token have lost it; the others are served.
-    public static let expiredTokens = ExpiredTokens<Self> { request, answer in
+    private static func answer(
+        _ request: Request, withoutExpired answer: ExpiredTokens<Self>.Answering
+    ) async throws -> Answer {
         var rest = request
         rest.zones.removeAll { $0.syncToken != nil }
         var served = try await rest.zones.isEmpty ? [][...] : answer(rest).items[...]

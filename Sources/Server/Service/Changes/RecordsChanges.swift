@@ -3,16 +3,11 @@ import StratusStorage
 import StratusWire
 
 extension RecordsChanges: ServedEndpoint {
-    public static let access = ChangesZone.access
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [request.zoneID.zoneName] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
+    public static let rules = EndpointRules<Self>(
+        access: ChangesZone.rules.access, endsSession: false, isRepeatable: true,
+        expiredTokens: .failing { $0.syncToken != nil },
+        cost: { _ in 0 }, zoneNames: { [$0.zoneID.zoneName] },
+        link: { $1.link(&$0.records) })
 
     /// The same feed as that of ``ChangesZone``, with the zone's error as the request's.
     public static func answer(

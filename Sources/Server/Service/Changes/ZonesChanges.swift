@@ -3,14 +3,10 @@ import StratusStorage
 import StratusWire
 
 extension ZonesChanges: ServedEndpoint {
-    public static let access = ChangesDatabase.access
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.failing { $0.syncToken != nil }
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: ChangesDatabase.rules.access, endsSession: false, isRepeatable: true,
+        expiredTokens: .failing { $0.syncToken != nil },
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// The same feed as that of ``ChangesDatabase``, under the token's other name.
     public static func answer(

@@ -25,18 +25,13 @@ import StratusWire
 /// zone is never atomic. A missing zone is no atomic failure: each of its operations fails with
 /// ZONE_NOT_FOUND.
 extension RecordsModify: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.operations.count) / 40 }
-    public static func zoneNames(in request: Request) -> Set<String> {
-        Set(request.operations.map { ($0.record.zoneID ?? request.zoneID).zoneName })
-    }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.operations.count) / 40 },
+        zoneNames: { request in
+            Set(request.operations.map { ($0.record.zoneID ?? request.zoneID).zoneName })
+        },
+        link: { $1.link(&$0.records) })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents

@@ -6,14 +6,9 @@ import StratusStorage
 import StratusWire
 
 extension SubscriptionsModify: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.items.count) / 10 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.items.count) / 10 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Saving under an identifier that exists replaces the subscription.
     public static func answer(

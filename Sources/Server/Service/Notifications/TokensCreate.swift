@@ -3,14 +3,9 @@ import StratusStorage
 import StratusWire
 
 extension TokensCreate: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = false
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// The address of the long poll is a path; the HTTP server puts its origin before it.
     public static func answer(

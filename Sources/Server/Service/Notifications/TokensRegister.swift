@@ -3,14 +3,9 @@ import StratusStorage
 import StratusWire
 
 extension TokensRegister: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = false
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Takes tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can go
     /// to Apple's push service, the tokens that it gave a device: hexadecimal or base64.
@@ -52,14 +47,9 @@ extension TokensRegister: ServedEndpoint {
 }
 
 extension TokensUnregister: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = false
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// A token that is unknown, or another's, needs no more than not to be there for the caller.
     public static func answer(

@@ -4,18 +4,13 @@ import StratusStorage
 import StratusWire
 
 extension RecordsLookup: ServedEndpoint {
-    public static let access = EndpointAccess.read
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.records.count) / 160 }
-    public static func zoneNames(in request: Request) -> Set<String> {
-        Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })
-    }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
+    public static let rules = EndpointRules<Self>(
+        access: .read, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.records.count) / 160 },
+        zoneNames: { request in
+            Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })
+        },
+        link: { $1.link(&$0.records) })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents

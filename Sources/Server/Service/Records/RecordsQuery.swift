@@ -6,18 +6,11 @@ import StratusStorage
 import StratusWire
 
 extension RecordsQuery: ServedEndpoint {
-    public static let access = EndpointAccess.read
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double {
-        1 + Double(request.query.filterBy.count + request.query.sortBy.count) / 10
-    }
-    public static func zoneNames(in request: Request) -> Set<String> { [request.zoneID.zoneName] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.records)
-    }
+    public static let rules = EndpointRules<Self>(
+        access: .read, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { 1 + Double($0.query.filterBy.count + $0.query.sortBy.count) / 10 },
+        zoneNames: { [$0.zoneID.zoneName] },
+        link: { $1.link(&$0.records) })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents

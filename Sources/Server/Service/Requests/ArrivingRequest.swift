@@ -55,7 +55,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
             try await pipeline.watch.refresh()
             let admitted = try await components.accounts.authenticate(
                 credentials, at: address, signer: components.tokenSigner(),
-                mayRepeat: E.isRepeatable)
+                mayRepeat: E.rules.isRepeatable)
             if let user = admitted.caller.userRecordName {
                 sender = .user(user, in: address)
                 try pipeline.meter.checkRate(of: sender)
@@ -68,7 +68,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
                 caller: caller, address: address, scope: scope, origin: credentials.serviceOrigin,
                 limits: components.settings.limits,
                 nowMilliseconds: components.settings.world.nowMilliseconds())
-            try context.checkAccess(E.access)
+            try context.checkAccess(E.rules.access)
             return AdmittedRequest(
                 pipeline: pipeline, credentials: credentials, context: context,
                 rotatedWebAuthToken: admitted.rotatedWebAuthToken, sender: sender)
@@ -194,7 +194,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
         do {
             let answer = try await pipeline.run(as: sender, on: line) {
                 let request = try decode(body)
-                pipeline.charge(payer, 1 + E.cost(of: request), admitted: 1)
+                pipeline.charge(payer, 1 + E.rules.cost(request), admitted: 1)
                 context.nowMilliseconds = pipeline.components.settings.world.nowMilliseconds()
                 return try await pipeline.answer(E.self, request, in: context)
             }
@@ -204,7 +204,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
                 container: context.address, movers: credentials.movers(of: sender),
                 served: ServedAnswer(
                     answer,
-                    rotatedWebAuthToken: E.endsSession ? nil : admitted.rotatedWebAuthToken))
+                    rotatedWebAuthToken: E.rules.endsSession ? nil : admitted.rotatedWebAuthToken))
         } catch {
             pipeline.meter.recordOutcome(of: sender, credentials, error)
             pipeline.meter.count(

@@ -26,7 +26,7 @@ struct FaultMiddleware: Sendable {
                 _ = try await E.answer(request, in: context, with: components)
                 throw Self.connectionDropped
             case .expireChangeTokens:
-                return try await E.expiredTokens.answer(request) { [context] request in
+                return try await E.rules.expiredTokens.answer(request) { [context] request in
                     try await E.answer(request, in: context, with: components)
                 }
             case .resetZone(let reason):

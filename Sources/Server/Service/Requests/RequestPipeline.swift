@@ -67,7 +67,7 @@ final class RequestPipeline: Sendable {
                 } else {
                     try await E.answer(request, in: context, with: components)
                 }
-            E.link(&answer, &links)
+            E.rules.link(&answer, &links)
             return answer
         } catch var failure as RequestFailure {
             if var records = failure.records {

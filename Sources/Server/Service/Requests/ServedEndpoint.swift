@@ -4,25 +4,8 @@ import StratusWire
 /// An endpoint that the service answers. The conformances are in the files of the same names, and say
 /// all that is particular to an endpoint; nothing has a default, so that nothing is forgotten.
 public protocol ServedEndpoint: Endpoint {
-    /// What the caller must be to ask at all.
-    static var access: EndpointAccess { get }
-
-    /// Whether the caller's web-auth token is no good afterwards.
-    static var endsSession: Bool { get }
-
-    /// Whether a signed request may come again: it only reads, or knows what it came to the first time.
-    static var isRepeatable: Bool { get }
-
-    /// What a request costs its sender, in requests, beyond the one that it is.
-    ///
-    /// In proportion to the work: a record that is saved takes about as long as four that are read.
-    static func cost(of request: Request) -> Double
-
-    /// The zones that a request names; the fault script can be about one.
-    static func zoneNames(in request: Request) -> Set<String>
-
-    /// The answer when the change tokens in the request have expired, for the fault script.
-    static var expiredTokens: ExpiredTokens<Self> { get }
+    /// What holds of every request of the endpoint.
+    static var rules: EndpointRules<Self> { get }
 
     /// Checks a request and answers it.
     ///
@@ -33,9 +16,26 @@ public protocol ServedEndpoint: Endpoint {
     static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer
+}
 
+/// What holds of every request of an endpoint.
+public struct EndpointRules<E: ServedEndpoint>: Sendable {
+    /// What the caller must be to ask at all.
+    let access: EndpointAccess
+    /// Whether the caller's web-auth token is no good afterwards.
+    let endsSession: Bool
+    /// Whether a signed request may come again: it only reads, or knows what it came to the first time.
+    let isRepeatable: Bool
+    /// The answer when the change tokens in the request have expired, for the fault script.
+    let expiredTokens: ExpiredTokens<E>
+    /// What a request costs its sender, in requests, beyond the one that it is.
+    ///
+    /// In proportion to the work: a record that is saved takes about as long as four that are read.
+    let cost: @Sendable (E.Request) -> Double
+    /// The zones that a request names; the fault script can be about one.
+    let zoneNames: @Sendable (E.Request) -> Set<String>
     /// Puts addresses into the records of an answer, for their assets.
-    static func link(_ answer: inout Answer, _ links: inout AssetLinks)
+    let link: @Sendable (inout E.Answer, inout AssetLinks) -> Void
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

@@ -3,16 +3,10 @@ import StratusStorage
 import StratusWire
 
 extension RecordsAccept: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = false
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.items.count) / 40 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.items)
-    }
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] },
+        link: { $1.link(&$0.items) })
 
     /// Joins the shares that the links of a request lead to. Joining twice is joining once.
     ///
@@ -21,27 +15,18 @@ extension RecordsAccept: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        try context.checkShortGUIDs(request)
-        let person = try await context.participantIdentity(in: components.directory)
-        var results: [ShareResult] = []
         var room = context.limits.recordBytesPerLookup
-        for asked in request.items {
-            do {
+        return Answer(
+            try await context.followLinks(of: request, with: components) { asked, link, person in
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
-                let link = try await ShareLink(
-                    asked.value, in: context, components.directory, components.databases)
-                let joining = ShareJoining(
-                    asked: asked, link: link, person: person.following(asked), context: context,
+                let metadata = try await ShareJoining(
+                    asked: asked, link: link, person: person, context: context,
                     databases: components.databases, records: components.records,
-                    settings: components.settings)
-                let metadata = try await joining.join()
+                    settings: components.settings
+                ).join()
                 room -= metadata.storedBytes
-                results.append(.success(metadata))
-            } catch let error as ServiceError {
-                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
-            }
-        }
-        return Answer(results)
+                return metadata
+            })
     }
 }
 

@@ -3,14 +3,9 @@ import StratusStorage
 import StratusWire
 
 extension RecordsRequestAccess: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = false
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.items.count) / 40 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Asks the owners of shares for access. Asking twice is asking once.
     ///
@@ -19,23 +14,14 @@ extension RecordsRequestAccess: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        try context.checkShortGUIDs(request)
-        let person = try await context.participantIdentity(in: components.directory)
-        var results: [AccessRequestResult] = []
-        for asked in request.items {
-            do {
-                let link = try await ShareLink(
-                    asked.value, in: context, components.directory, components.databases)
-                let asking = AccessAsking(
-                    asked: asked, link: link, person: person.following(asked), context: context,
-                    records: components.records)
-                try await asking.ask()
-                results.append(.success(AccessRequest(shortGUID: asked)))
-            } catch let error as ServiceError {
-                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
-            }
-        }
-        return Answer(results)
+        Answer(
+            try await context.followLinks(of: request, with: components) { asked, link, person in
+                try await AccessAsking(
+                    asked: asked, link: link, person: person, context: context,
+                    records: components.records
+                ).ask()
+                return AccessRequest(shortGUID: asked)
+            })
     }
 }
 

@@ -3,46 +3,28 @@ import StratusStorage
 import StratusWire
 
 extension RecordsResolve: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double {
-        Double(request.items.count) / 160
-    }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {
-        links.link(&answer.items)
-    }
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.items.count) / 160 }, zoneNames: { _ in [] },
+        link: { $1.link(&$0.items) })
 
     /// Says what the links of a request lead to. A link that is not for the caller, that ended or that
     /// never was is the same NOT_FOUND.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        try context.checkShortGUIDs(request)
-        let person = try await context.participantIdentity(in: components.directory)
-        var results: [ShareResult] = []
         var room = context.limits.recordBytesPerLookup
-        for asked in request.items {
-            do {
+        return Answer(
+            try await context.followLinks(of: request, with: components) { asked, link, person in
                 guard room > 0 else { throw ServiceError.lookupTooLarge }
-                let link = try await ShareLink(
-                    asked.value, in: context, components.directory, components.databases)
-                let view = ShareView(
-                    context: context, person: person.following(asked), owner: link.owner)
+                let view = ShareView(context: context, person: person, owner: link.owner)
                 let metadata = try await link.store.read { reader in
                     try view.metadata(
                         ShareLink.Target(asked.value, reader), asked, reader)
                 }
                 room -= metadata.storedBytes
-                results.append(.success(metadata))
-            } catch let error as ServiceError {
-                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
-            }
-        }
-        return Answer(results)
+                return metadata
+            })
     }
 }
 
@@ -52,7 +34,28 @@ extension ShareMetadataDictionary {
 }
 
 extension RequestContext {
-    func checkShortGUIDs(_ request: RecordsResolve.Request) throws {
+    /// What `follow` makes of each link of a request; one that fails does so by itself.
+    func followLinks<Outcome>(
+        of request: RecordsResolve.Request, with components: ServiceComponents,
+        _ follow: (ShortGUIDDictionary, ShareLink, ParticipantIdentity) async throws -> Outcome
+    ) async throws -> [Result<Outcome, ShortGUIDFailure>] {
+        try checkShortGUIDs(request)
+        let person = try await participantIdentity(in: components.directory)
+        var results: [Result<Outcome, ShortGUIDFailure>] = []
+        for asked in request.items {
+            do {
+                let link = try await ShareLink(
+                    asked.value, in: self, components.directory, components.databases)
+                results.append(
+                    .success(try await follow(asked, link, person.following(asked))))
+            } catch let error as ServiceError {
+                results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
+            }
+        }
+        return results
+    }
+
+    private func checkShortGUIDs(_ request: RecordsResolve.Request) throws {
         // A link is followed by a person.
         if caller.isServer { throw ServiceError.serverInOthersDatabase }
         // Under whichever database the caller puts them: the protocol's own path is the public one's.

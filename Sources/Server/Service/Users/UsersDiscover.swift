@@ -3,16 +3,9 @@ import StratusStorage
 import StratusWire
 
 extension UsersDiscover: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double {
-        Double(request.lookupInfos.count) / 160
-    }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.lookupInfos.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// An identity whose name is missing says only that nobody can be found so: there may be no such
     /// user, or one who did not agree to be found in this container.

@@ -3,14 +3,9 @@ import StratusStorage
 import StratusWire
 
 extension UsersLookupEmail: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.users.count) / 160 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.users.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
@@ -22,14 +17,9 @@ extension UsersLookupEmail: ServedEndpoint {
 }
 
 extension UsersLookupID: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.users.count) / 160 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { Double($0.users.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
@@ -41,14 +31,9 @@ extension UsersLookupID: ServedEndpoint {
 }
 
 extension UsersLookupContacts: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents

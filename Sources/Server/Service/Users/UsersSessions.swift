@@ -4,14 +4,9 @@ import StratusStorage
 import StratusWire
 
 extension UsersSessions: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> { [] }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Only sessions that are good for the container of the request: an app hears of no other app.
     public static func answer(

@@ -3,16 +3,9 @@ import StratusStorage
 import StratusWire
 
 extension ZonesLookup: ServedEndpoint {
-    public static let access = EndpointAccess.read
-    public static let endsSession = false
-    public static let isRepeatable = true
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { 0 }
-    public static func zoneNames(in request: Request) -> Set<String> {
-        Set(request.items.map(\.zoneName))
-    }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .read, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        cost: { _ in 0 }, zoneNames: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
 
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents

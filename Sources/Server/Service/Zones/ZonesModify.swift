@@ -3,16 +3,10 @@ import StratusStorage
 import StratusWire
 
 extension ZonesModify: ServedEndpoint {
-    public static let access = EndpointAccess.user
-    public static let endsSession = false
-    public static let isRepeatable = false
-    public static let expiredTokens = ExpiredTokens<Self>.none
-
-    public static func cost(of request: Request) -> Double { Double(request.operations.count) / 10 }
-    public static func zoneNames(in request: Request) -> Set<String> {
-        Set(request.operations.map(\.zoneID.zoneName))
-    }
-    public static func link(_ answer: inout Answer, _ links: inout AssetLinks) {}
+    public static let rules = EndpointRules<Self>(
+        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        cost: { Double($0.operations.count) / 10 },
+        zoneNames: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
 
     /// Creating a zone that is there and deleting one that is not are successes: what was asked for
     /// is the case. Custom zones exist in private databases only.

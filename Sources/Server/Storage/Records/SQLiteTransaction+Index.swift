@@ -168,8 +168,6 @@ extension SQLiteTransaction {
     func records(
         in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow] {
-        var rows: [RecordRow] = []
-        var bytes = 0
         try statement(
             """
             SELECT \(Self.recordColumns) FROM record WHERE zone = ? AND name > ?
@@ -179,12 +177,6 @@ extension SQLiteTransaction {
         .bind(1, zone.rawValue)
         .bind(2, name)
         .bind(3, Int64(max(limit, 1)))
-        .rows { row in
-            let found = try record(row)
-            bytes += found.payload.count
-            rows.append(found)
-            return bytes < payloadBytes
-        }
-        return rows
+        .records(of: self, untilBytes: payloadBytes)
     }
 }

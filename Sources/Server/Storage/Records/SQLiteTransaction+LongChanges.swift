@@ -103,8 +103,6 @@ extension SQLiteTransaction {
     func children(
         of parent: String, after name: String, in zone: ZoneRow.Key, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow] {
-        var rows: [RecordRow] = []
-        var bytes = 0
         try statement(
             """
             SELECT \(Self.recordColumns) FROM record
@@ -115,13 +113,7 @@ extension SQLiteTransaction {
         .bind(2, parent)
         .bind(3, name)
         .bind(4, Int64(max(limit, 1)))
-        .rows { row in
-            let found = try record(row)
-            bytes += found.payload.count
-            rows.append(found)
-            return bytes < payloadBytes
-        }
-        return rows
+        .records(of: self, untilBytes: payloadBytes)
     }
 
     func hasRecords(under root: String, in zone: ZoneRow.Key) throws -> Bool {

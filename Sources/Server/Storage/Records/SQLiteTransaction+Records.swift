@@ -173,3 +173,20 @@ extension SQLiteTransaction {
             sharing: row.bytes(16))
     }
 }
+
+extension SQLStatement {
+    /// Reads whole records until their payloads have so many bytes.
+    func records(
+        of transaction: SQLiteTransaction, untilBytes payloadBytes: Int
+    ) throws -> [RecordRow] {
+        var rows: [RecordRow] = []
+        var bytes = 0
+        try self.rows { row in
+            let found = try transaction.record(row)
+            bytes += found.payload.count
+            rows.append(found)
+            return bytes < payloadBytes
+        }
+        return rows
+    }
+}

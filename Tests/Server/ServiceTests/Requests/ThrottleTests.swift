@@ -177,8 +177,8 @@ import Testing
     @Test func largeSaveCostsMoreThanLookup() async throws {
         let save = RecordsModify.Request(operations: (0..<400).map { hut(.create, "h\($0)") })
         let lookup = RecordsLookup.Request(records: [.init(recordName: "h")])
-        #expect(RecordsModify.cost(of: save) == 10)
-        #expect(RecordsLookup.cost(of: lookup) < 0.1)
+        #expect(RecordsModify.rules.cost(save) == 10)
+        #expect(RecordsLookup.rules.cost(lookup) < 0.1)
         let world = world { $0.requestsInBurst = 5 }
         let alice = try await world.person("alice")
         _ = try await alice.ask(RecordsModify.self, save)
@@ -189,13 +189,13 @@ import Testing
         let people = (0..<400).map { UserLookupInfo(userRecordName: "_\($0)") }
         let links = RecordsResolve.Request(
             (0..<400).map { .init(value: "\($0)") })
-        #expect(UsersDiscover.cost(of: .init(lookupInfos: people)) == 2.5)
-        #expect(UsersLookupEmail.cost(of: .init(users: people)) == 2.5)
-        #expect(UsersLookupID.cost(of: .init(users: people)) == 2.5)
-        #expect(RecordsResolve.cost(of: links) == 2.5)
+        #expect(UsersDiscover.rules.cost(.init(lookupInfos: people)) == 2.5)
+        #expect(UsersLookupEmail.rules.cost(.init(users: people)) == 2.5)
+        #expect(UsersLookupID.rules.cost(.init(users: people)) == 2.5)
+        #expect(RecordsResolve.rules.cost(links) == 2.5)
         // Who joins is saved.
-        #expect(RecordsAccept.cost(of: links) == 10)
-        #expect(RecordsRequestAccess.cost(of: links) == 10)
+        #expect(RecordsAccept.rules.cost(links) == 10)
+        #expect(RecordsRequestAccess.rules.cost(links) == 10)
     }
 
     @Test func longUserListThrottlesTheNextRequest() async throws {

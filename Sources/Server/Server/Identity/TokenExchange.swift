@@ -1,0 +1,49 @@
+import Hummingbird
+import StratusRecords
+import StratusService
+import StratusWire
+
+/// What a program without a browser can show of a person, for a web-auth token.
+protocol TokenExchange: WireReadable {
+    var container: String { get }
+    var environment: ContainerEnvironment { get }
+
+    func signIn(
+        to service: CloudService, as app: Credentials, from networkAddress: String,
+        at address: ContainerAddress
+    ) async throws -> Accounts.SignIn
+}
+
+extension Routes {
+    /// Answers an exchange to apps with an API token.
+    ///
+    /// - Parameter maximumBytes: How long a body may be; much less than that of other requests.
+    func addExchange<Exchange: TokenExchange>(
+        of _: Exchange.Type, at path: String, maximumBytes: Int,
+        to router: Router<ServerContext>
+    ) {
+        router.post(RouterPath(path)) { request, context in
+            await respond(to: request) {
+                let networkAddress = networkAddress(of: request, context)
+                let credentials = Credentials(
+                    apiToken: request.uri.queryParameters["ckAPIToken"].map(String.init),
+                    origin: request.headers[.origin],
+                    networkAddress: networkAddress)
+                try await service.checkApp(credentials)
+                var limits = service.settings.limits
+                limits.requestBodyBytes = min(limits.requestBodyBytes, maximumBytes)
+                let exchange = try decode(
+                    Exchange.self, from: try await request.collectBody(limits))
+                let signedIn = try await exchange.signIn(
+                    to: service, as: credentials, from: networkAddress,
+                    at: ContainerAddress(
+                        container: exchange.container, environment: exchange.environment))
+                return Response(
+                    wireBytes: wireBytes(
+                        of: DevSignIn.Answer(
+                            webAuthToken: signedIn.webAuthToken,
+                            userRecordName: signedIn.userRecordName)))
+            }
+        }
+    }
+}

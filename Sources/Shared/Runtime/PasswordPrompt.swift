@@ -1,0 +1,31 @@
+import Foundation
+
+/// Asks for a password: at a terminal without showing what is typed, otherwise on standard input.
+///
+/// Not an argument of a command, which everybody on the machine could read.
+package enum PasswordPrompt {
+    /// Reads a line of standard input.
+    ///
+    /// - Returns: Nil when there is none, or an empty one.
+    package static func read() -> String? {
+        let isTerminal = isatty(STDIN_FILENO) == 1
+        var settings = termios()
+        if isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 {
+            // The echo goes before the question comes: who types ahead is not shown either.
+            var silent = settings
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+            FileHandle.standardError.write(Data("Password: ".utf8))
+        }
+        defer {
+            if isTerminal {
+                tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+                FileHandle.standardError.write(Data("\n".utf8))
+            }
+        }
+        guard let password = readLine(strippingNewline: true), !password.isEmpty else {
+            return nil
+        }
+        return password
+    }
+}
