@@ -36,11 +36,13 @@ import Testing
         #expect(opening.reads <= 24 && opening.writes == 0 && opening.syncs == 0, "\(opening)")
     }
 
-    /// A connection that reads, and the read: its beginning, its one statement and its end.
-    @Test func firstReadTakesFewStatementsMore() async throws {
+    /// The read's beginning, its one statement and its end, and the pages of its rows: no connection more,
+    /// which would read the schema again.
+    @Test func firstReadOpensNoConnection() async throws {
         let opening = try await costs { _ in }
         let reading = try await costs { store in _ = try await store.read { try $0.zones().count } }
-        #expect(reading.statements - opening.statements <= 4, "\(reading) \(opening)")
+        #expect(reading.statements - opening.statements <= 3, "\(reading) \(opening)")
+        #expect(reading.reads - opening.reads <= 6, "\(reading) \(opening)")
         #expect(reading.writes == 0 && reading.syncs == 0, "\(reading)")
     }
 }

@@ -49,8 +49,9 @@ final class OpenDatabases: Sendable {
 
     /// How many databases are closed at the same time when the engine is.
     private static let closedAtOnce = 16
-    /// The part of the limit that may be open beyond it before an opening waits for the closing of another.
-    private static let surplusPart = 16
+    /// How many may be open beyond the limit before an opening waits for the closing of another: a part of
+    /// the limit, and no fewer than a few.
+    private static func surplus(_ limit: Int) -> Int { max(limit / 16, 8) }
 
     /// Nil where a closed database would be lost.
     private let limit: Int?
@@ -194,16 +195,19 @@ final class OpenDatabases: Sendable {
         return isCondemned
     }
 
-    /// Closes what is too much: beside the request that opened one, unless there is much too much.
+    /// Closes what is too much, several in a row so that most openings have no closing beside them: beside
+    /// the request that opened one, unless there is much too much.
     private func makeRoom() async {
         guard let limit else { return }
-        let (count, isClosing) = state.withLock { state in
+        let surplus = Self.surplus(limit)
+        let (count, mustStart) = state.withLock { state in
             let count = state.entries.count
-            defer { if count > limit { state.isClosingSurplus = true } }
-            return (count, state.isClosingSurplus)
+            let mustStart = count > limit + surplus / 2 && !state.isClosingSurplus
+            if mustStart { state.isClosingSurplus = true }
+            return (count, mustStart)
         }
-        if count > limit + limit / Self.surplusPart { return await closeSurplus(limit) }
-        guard count > limit, !isClosing else { return }
+        if count > limit + surplus { return await closeSurplus(limit) }
+        guard mustStart else { return }
         _ = world.startTask("surplus databases") { [weak self] in await self?.closeSurplus(limit) }
     }
 

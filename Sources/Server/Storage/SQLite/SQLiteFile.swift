@@ -11,6 +11,9 @@ final class SQLiteFile: OpenDatabase {
     private let commits: GroupCommit
     private let checkpoints: Checkpointer
     private let reads: ReadingConnections
+    /// Whether the next read of a page is on the connection that writes: the first one after the opening,
+    /// if it comes before a write. A database that is asked once opens no second connection.
+    private let readsOnMain = Atomic<Bool>(true)
 
     /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
     ///
@@ -67,10 +70,17 @@ final class SQLiteFile: OpenDatabase {
     /// A page is read on the caller's thread: that saves two thread switches, which cost more than a page
     /// of changes. A whole zone is read on a thread of GRDB, so that it does not block one of Swift's few
     /// threads.
+    ///
+    /// The first page after the opening is read on the connection that writes. A write that comes
+    /// meanwhile waits for it as for the rest of the opening; it would have waited no less for another
+    /// connection to be opened.
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
         do {
+            if length == .page, readsOnMain.exchange(false, ordering: .relaxed) {
+                return try Self.readNow(on: main, body)
+            }
             let connection = try await reads.take()
             defer { reads.give(connection) }
             if length == .page { return try Self.readNow(on: connection, body) }
@@ -95,7 +105,8 @@ final class SQLiteFile: OpenDatabase {
     func write<Outcome: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
-        try await commits.write(body)
+        readsOnMain.store(false, ordering: .relaxed)
+        return try await commits.write(body)
     }
 
     /// Finishes what is under way and closes all connections: the one that writes last, so that SQLite
