@@ -61,7 +61,8 @@ private let container = ContainerAddress(
                 _ = try await storage.store(for: address(1_000))
                 _ = try await storage.store(for: address(number))
             }
-            #expect(storage.openDatabases == 10)
+            // A few more than the limit: they are closed several in a row.
+            #expect((10...18).contains(storage.openDatabases))
             #expect(storage.openings == 51)
             try await storage.close()
         }
@@ -75,9 +76,9 @@ private let container = ContainerAddress(
             let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
             for number in 0..<100 {
                 _ = try await storage.store(for: address(number))
-                #expect(storage.openDatabases <= 35)
+                #expect(storage.openDatabases <= 41)
             }
-            while storage.openDatabases > 32 { try await Task.sleep(for: .milliseconds(1)) }
+            while storage.openDatabases > 36 { try await Task.sleep(for: .milliseconds(1)) }
             #expect(storage.openings == 100)
             try await storage.close()
             #expect(storage.openDatabases == 0)
