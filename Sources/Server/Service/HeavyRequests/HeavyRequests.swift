@@ -6,7 +6,7 @@ import Synchronization
 /// lately or asks for several things at once. They are as good as others and take turns on threads of
 /// their own (``HeavyThreads``), so that the light requests of everybody else find a thread at once.
 ///
-/// What a sender asked for is counted in the measure of its rate (``ServedEndpoint/cost(of:)``), whether
+/// What a sender asked for is counted in the measure of its rate (``EndpointRules/cost``), whether
 /// its rate is limited or not.
 final class HeavyRequests: Sendable {
     typealias Sender = Throttle.Sender
