@@ -5,7 +5,7 @@ import Synchronization
 /// How fast each sender may ask, or move bytes: a token bucket for each.
 ///
 /// A request is let in when its sender's bucket holds a token, and then takes as many as it costs
-/// (``ServedEndpoint/cost(of:)``), on credit if need be: no body is read in vain. A sender whose
+/// (``EndpointRules/cost``), on credit if need be: no body is read in vain. A sender whose
 /// requests are bad in series is served at a half, a quarter … a thirty-second of the rate. Time is the
 /// clock's that never goes back.
 ///
