@@ -87,10 +87,12 @@ final class LoopbackDoor: Sendable {
 
     func listens(on port: Int) { state.withLock { $0.port = port } }
 
+    /// - Returns: Whether there was a place, which the caller leaves when its connection ends.
     func enter(upTo maximum: Int) -> Bool {
         state.withLock { state in
+            guard state.connections < maximum else { return false }
             state.connections += 1
-            return state.connections <= maximum
+            return true
         }
     }
 

@@ -152,14 +152,9 @@ struct TarWriter {
         try await end()
     }
 
-    /// - Parameter path: Its last name has at most 100 bytes, what is before it 155.
+    /// - Parameter path: Cut in two at one of its slashes, with at most 155 bytes before it and 100 behind it.
     mutating func begin(_ path: String, sizeBytes: Int64) async throws {
-        let slash = path.utf8.lastIndex(of: 0x2F)
-        let folder = slash.map { Array(path.utf8[..<$0]) } ?? []
-        let name = slash.map { Array(path.utf8[path.utf8.index(after: $0)...]) } ?? Array(path.utf8)
-        guard name.count <= Self.nameBytes, folder.count <= Self.prefixBytes else {
-            throw ServiceError.invalid("A path is too long for the archive.")
-        }
+        let (folder, name) = try Self.halves(of: Array(path.utf8))
         var head = [UInt8](repeating: 0, count: Self.blockBytes)
         func put(_ bytes: some Sequence<UInt8>, at offset: Int) {
             for (index, byte) in bytes.enumerated() { head[offset + index] = byte }
@@ -183,6 +178,16 @@ struct TarWriter {
             (Int64(Self.blockBytes) - sizeBytes % Int64(Self.blockBytes))
                 % Int64(Self.blockBytes))
         try await send(head)
+    }
+
+    private static func halves(
+        of path: [UInt8]
+    ) throws -> (folder: ArraySlice<UInt8>, name: ArraySlice<UInt8>) {
+        if path.count <= nameBytes { return ([], path[...]) }
+        guard let slash = path.prefix(prefixBytes + 1).lastIndex(of: 0x2F),
+            path.count - slash - 1 <= nameBytes
+        else { throw ServiceError.invalid("A path is too long for the archive.") }
+        return (path[..<slash], path[(slash + 1)...])
     }
 
     mutating func write(_ bytes: [UInt8]) async throws { try await send(bytes) }

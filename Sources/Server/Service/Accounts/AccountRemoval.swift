@@ -30,9 +30,8 @@ struct AccountRemoval: Sendable {
     }
 
     private func zoneIDs(in context: RequestContext) async throws -> [ZoneIDDictionary] {
-        try await requests.answer(ZonesList.self, .init(), in: context).items.compactMap {
-            // A zone that cannot be read is the operator's; it is not deleted unread.
-            try? $0.get().zoneID
+        try await requests.answer(ZonesList.self, .init(), in: context).items.map {
+            try $0.get().zoneID
         }
     }
 

@@ -62,6 +62,16 @@ import Testing
         }
     }
 
+    @Test func refusedConnectionsTakeNoPlace() {
+        let door = LoopbackDoor(
+            callback: SignInCallback(world: .live), next: "",
+            tokens: AsyncStream<String>.makeStream().continuation)
+        for _ in 0..<4 { #expect(door.enter(upTo: 4)) }
+        for _ in 0..<10 { #expect(!door.enter(upTo: 4)) }
+        for _ in 0..<4 { door.leave() }
+        #expect(door.enter(upTo: 4))
+    }
+
     @Test func signInThatNobodyFinishesEnds() async throws {
         try await SignInScene.run { scene, _ in
             let app = scene.start(world: .init(timeout: { _ in }))
