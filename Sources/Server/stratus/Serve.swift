@@ -274,7 +274,9 @@ struct Serve: AsyncParsableCommand {
     /// and written.
     private static func openDatabases(within limits: Limits) -> Int {
         let connections = min(limits.connections, fileLimit() / 2)
-        return max(min(limits.openDatabases, (fileLimit() - connections) / 5), 16)
+        return max(
+            min(limits.openDatabases, (fileLimit() - connections) / 5),
+            StorageLimits.leastOpenDatabases)
     }
 
     private func readTLSFiles() throws -> TLSFiles? {

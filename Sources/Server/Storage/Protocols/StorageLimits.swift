@@ -8,6 +8,8 @@ public struct StorageLimits: Hashable, Sendable {
     /// Database files kept open at once; the longest unused are closed when another is opened. Those in
     /// use are never closed, so that there may be more for a while.
     public var openDatabases = 64
+    /// The least that a service is given, however few descriptors there are; tests go below.
+    package static let leastOpenDatabases = 16
 
     /// Connections of one database that read at the same time, beside the one that writes.
     public var readersPerDatabase = 2

@@ -50,8 +50,10 @@ final class OpenDatabases: Sendable {
     /// How many databases are closed at the same time when the engine is.
     private static let closedAtOnce = 16
     /// How many may be open beyond the limit before an opening waits for the closing of another: a part of
-    /// the limit, and no fewer than a few.
-    private static func surplus(_ limit: Int) -> Int { max(limit / 16, 8) }
+    /// the limit, and no fewer than a few where it is one that can be set.
+    private static func surplus(_ limit: Int) -> Int {
+        limit < StorageLimits.leastOpenDatabases ? 0 : max(limit / 16, 8)
+    }
 
     /// Nil where a closed database would be lost.
     private let limit: Int?

@@ -113,6 +113,7 @@ final class SQLiteFile: OpenDatabase {
     /// moves all of the log into the file. Waits for the disk.
     func close() throws {
         do {
+            readsOnMain.store(false, ordering: .relaxed)
             try reads.close()
             commits.close()
             checkpoints.wait()
