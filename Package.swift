@@ -211,7 +211,8 @@ let package = Package(
         .target(
             name: "StratusSimulation",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
+                "StratusRuntime",
                 "StratusService", "StratusStorage", "StratusSync", "StratusTesting", "StratusWire",
             ],
             path: "Sources/Simulation/Worlds"),

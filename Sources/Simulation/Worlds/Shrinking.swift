@@ -12,10 +12,22 @@ public enum Shrinking {
     ///
     /// - Returns: nil for a seed that keeps all promises.
     public static func story(ofSeed seed: UInt64, mutation: Mutation? = nil) -> Story? {
-        let steps = Simulation.steps(ofSeed: seed)
-        func violations(_ kept: [Int]) -> [String] {
-            Simulation.run(seed: seed, keeping: Set(kept), mutation: mutation).violations
+        story(of: Simulation.steps(ofSeed: seed)) { kept in
+            Simulation.run(seed: seed, keeping: kept, mutation: mutation).violations
         }
+    }
+
+    /// The same of a world of mapped objects.
+    public static func story(ofMappedSeed seed: UInt64) -> Story? {
+        story(of: MappedPlan(seed: seed).steps.map { "\($0)" }) { kept in
+            Simulation.runMapped(seed: seed, keeping: kept).violations
+        }
+    }
+
+    private static func story(
+        of steps: [String], brokenBy run: (Set<Int>) -> [String]
+    ) -> Story? {
+        func violations(_ kept: [Int]) -> [String] { run(Set(kept)) }
         var kept = Array(steps.indices)
         var broken = violations(kept)
         guard !broken.isEmpty else { return nil }

@@ -22,6 +22,7 @@ extension StratusSim {
         @Option(help: "How many processes at once.") var processes = 2
         @Option(help: "A file with the counts so far.") var resume: String?
         @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+        @Flag(help: "Worlds of mapped objects.") var mapped = false
         @Flag(help: "Stop at the first world that breaks a promise.") var first = false
 
         func run() throws {
@@ -60,6 +61,7 @@ extension StratusSim {
             process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
                 .resolvingSymlinksInPath()
             process.arguments = ["chunk", "--seed", "\(seed)", "--worlds", "\(count)"]
+            if mapped { process.arguments? += ["--mapped"] }
             if let mutation { process.arguments? += ["--mutation", mutation.rawValue] }
             process.environment = ProcessInfo.processInfo.environment.merging(
                 StratusSim.oneHashing
@@ -90,7 +92,10 @@ extension StratusSim {
             print(table.text)
             for (seed, violations) in progress.failed.sorted(by: { $0.key < $1.key }) {
                 print("seed \(seed): \(violations.prefix(3).joined(separator: "; "))")
-                print("    stratus-sim replay \(seed), or shortened: stratus-sim shrink \(seed)")
+                let flag = mapped ? " --mapped" : ""
+                print(
+                    "    stratus-sim replay \(seed)\(flag), or shortened:"
+                        + " stratus-sim shrink \(seed)\(flag)")
             }
             let rate = Double(progress.worlds) / max(0.001, progress.seconds)
             print(

@@ -30,12 +30,15 @@ struct StratusSim: ParsableCommand {
         @Argument(help: "The seed.") var seed: UInt64
         @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
         @Option(help: "Only these steps, such as 3,7,12.") var steps: String?
+        @Flag(help: "A world of mapped objects.") var mapped = false
 
         func run() throws {
             StratusSim.takeOneHashing()
             let kept = steps.map { Set($0.split(separator: ",").compactMap { Int($0) }) }
-            let outcome = Simulation.run(
-                seed: seed, keeping: kept, keepsLines: true, mutation: mutation)
+            let outcome =
+                mapped
+                ? Simulation.runMapped(seed: seed, keeping: kept, keepsLines: true)
+                : Simulation.run(seed: seed, keeping: kept, keepsLines: true, mutation: mutation)
             for line in outcome.lines { print(line) }
             for violation in outcome.violations { print("BROKEN: \(violation)") }
             print("trace \(String(outcome.trace, radix: 16)), seed \(seed)")
@@ -49,17 +52,23 @@ struct StratusSim: ParsableCommand {
 
         @Argument(help: "The seed.") var seed: UInt64
         @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+        @Flag(help: "A world of mapped objects.") var mapped = false
 
         func run() throws {
             StratusSim.takeOneHashing()
-            guard let story = Shrinking.story(ofSeed: seed, mutation: mutation) else {
+            let found =
+                mapped
+                ? Shrinking.story(ofMappedSeed: seed)
+                : Shrinking.story(ofSeed: seed, mutation: mutation)
+            guard let story = found else {
                 print("Seed \(seed) keeps every promise.")
                 return
             }
             for (place, step) in zip(story.kept, story.steps) { print("\(place): \(step)") }
             for violation in story.violations { print("BROKEN: \(violation)") }
             let steps = story.kept.map { "\($0)" }.joined(separator: ",")
-            print("Again: stratus-sim replay \(seed) --steps \(steps)")
+            print(
+                "Again: stratus-sim replay \(seed) --steps \(steps)\(mapped ? " --mapped" : "")")
             throw ExitCode.failure
         }
     }
@@ -71,12 +80,16 @@ struct StratusSim: ParsableCommand {
         @Option var seed: UInt64
         @Option var worlds: Int
         @Option var mutation: Mutation?
+        @Flag var mapped = false
 
         func run() throws {
             let table = FaultTable()
             var progress = Progress()
             for number in 0..<UInt64(worlds) {
-                let outcome = Simulation.run(seed: seed + number, mutation: mutation, table: table)
+                let outcome =
+                    mapped
+                    ? Simulation.runMapped(seed: seed + number, table: table)
+                    : Simulation.run(seed: seed + number, mutation: mutation, table: table)
                 progress.worlds += 1
                 progress.requests += outcome.requestCount
                 if !outcome.violations.isEmpty {

@@ -62,6 +62,46 @@ struct MappedCacheTests {
         try cache.close()
     }
 
+    /// The cache knows of the deletion by its first exchange, and has the new ticket in its queue by then.
+    @Test(arguments: [false, true])
+    func newHolderOfADeletedTargetIsSavedWithoutIt(isTicketFirst: Bool) async throws {
+        let cloud = TestCloud()
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let link = try await MappedDevice(cloud, "phone")
+        let path = NSTemporaryDirectory() + "mapped-\(UUID().uuidString).sqlite"
+        defer {
+            for suffix in ["", "-wal", "-shm", "-lock"] {
+                // A file that was never made need not go.
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
+        }
+        let container = CKContainer(
+            identifier: MappedDevice.container, connection: link.connection)
+        let cache = try CloudCache(path: path, container: container, scopes: [.private])
+        let store = RecordingStore()
+        let phone = try CloudMapping(
+            cache: cache,
+            types: isTicketFirst ? [Ticket.self, Course.self] : [Course.self, Ticket.self],
+            store: store, file: nil)
+        let course = tablet.add(Course(CourseFields(title: "Ski")))
+        try await tablet.sync()
+        try await phone.syncEntities()
+        tablet.store.memory.remove(course)
+        try await tablet.mapping.delete(course)
+        let ticket = Ticket(
+            TicketFields(number: 7, course: store.memory.objects(Course.self).first))
+        store.memory.insert(ticket)
+        try await phone.save(ticket)
+        for _ in 1...2 { try await phone.syncEntities() }
+        #expect(store.memory.objects(Course.self).isEmpty)
+        let record = try await tablet.record(ticket.syncID)
+        #expect(record["number"] == 7)
+        #expect(record.object(forKey: "course") == nil)
+        #expect(try await cache.attentionItems().isEmpty)
+        #expect(try await cache.pendingRecordIDs().isEmpty)
+        try cache.close()
+    }
+
     /// A file goes to the service once, and one that did not come is not taken for removed.
     @Test func assetsOverTheCacheAreUploadedOnce() async throws {
         let cloud = TestCloud()

@@ -37,12 +37,13 @@ extension CloudMapping {
                 comparison.new.append(record)
                 continue
             }
-            let verdict = try verdict(object, record, name, isForced: round.isForced)
-            if verdict != .updated, refersToGone(E.self, record) {
+            let isNewer =
+                map.changeMilliseconds(of: record) ?? .min > object.changeMilliseconds ?? .min
+            if !isNewer, refersToGone(E.self, record) {
                 dangling.insert(name)
                 continue
             }
-            switch verdict {
+            switch try verdict(object, record, name, isForced: round.isForced) {
             case .updated: comparison.updated.append(record)
             case .agreed: comparison.agreed.append(record)
             case .upload: continue
