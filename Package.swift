@@ -288,7 +288,7 @@ let package = Package(
             name: "StratusSimulationTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusTesting",
+                "StratusSimulation", "StratusTesting", "StratusWire",
             ],
             path: "Tests/SimulationTests"),
         .testTarget(

@@ -1,3 +1,4 @@
+import Foundation
 import StratusCache
 import StratusClient
 import StratusRecords
@@ -23,6 +24,7 @@ final class SimulatedDevice {
     let mutation: Mutation?
     private let seeded: SeededWorld
     private let settings: SyncSettings
+    private let resolver: (any ConflictResolver)?
     private(set) var user: Int
     private(set) var files: [Int: MemoryCacheFile] = [:]
     private(set) var cache: CloudCache?
@@ -32,13 +34,18 @@ final class SimulatedDevice {
     private(set) var queries: [WatchedQuery] = []
     /// Whether its app declares its types, so that queries look into an index.
     private let declaresTypes: Bool
+    /// Where the world's files are.
+    private let photoFolder: URL?
     private var openings = 0
     private(set) var wasStarted = false
 
     init(
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
-        settings: SyncSettings, declaresTypes: Bool, mutation: Mutation?
+        settings: SyncSettings, resolver: (any ConflictResolver)?, declaresTypes: Bool,
+        photoFolder: URL?, mutation: Mutation?
     ) {
+        self.photoFolder = photoFolder
+        self.resolver = resolver
         self.declaresTypes = declaresTypes
         self.name = name
         self.user = user
@@ -54,7 +61,7 @@ final class SimulatedDevice {
     func opened() throws -> CloudCache {
         if let cache, !isKilled.isThrown { return cache }
         drop()
-        let file = try files[user] ?? MemoryCacheFile()
+        let file = try files[user] ?? MemoryCacheFile(assetFolder: photoFolder(ofUser: user))
         files[user] = file
         file.setWriteTrouble(nil)
         if let sql = mutation?.sqlAtOpening { try file.execute(sql) }
@@ -69,7 +76,7 @@ final class SimulatedDevice {
             identifier: SimulatedCloud.container, connection: connection)
         let cache = try CloudCache(
             memory: file, container: container, settings: settings,
-            resolver: mutation?.resolver, types: declaresTypes ? WatchedQuery.types : nil,
+            resolver: resolver, types: declaresTypes ? WatchedQuery.types : nil,
             world: world)
         self.transport = transport
         self.cache = cache
@@ -78,6 +85,14 @@ final class SimulatedDevice {
         try watch(cache)
         return cache
     }
+
+    /// Where the photos of a user lie; nil in a world without any.
+    func photoFolder(ofUser user: Int) -> URL? {
+        photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
+    }
+
+    /// The cache of a process that goes on.
+    var openCache: CloudCache? { isKilled.isThrown ? nil : cache }
 
     static func name(ofUser user: Int) -> String { ["alice", "bob", "carol"][user] }
 
@@ -122,6 +137,17 @@ final class SimulatedDevice {
                 transport.die()
             }
             return trouble
+        }
+    }
+
+    /// The process ends when its next batch of records was served, and before it hears so.
+    func dieUnanswered() throws {
+        let cache = try opened()
+        let isKilled = isKilled
+        transport?.dieUnanswered { [weak cache] in
+            isKilled.throwOver()
+            // Of an ended process nobody hears whether its file could be closed.
+            try? cache?.close()
         }
     }
 

@@ -75,7 +75,8 @@ final class CacheFile: Sendable {
         openPool = Mutex(pool)
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
         self.lock = lock
-        assets = AssetFiles(cachePath: memory == nil ? path : nil, world: world)
+        assets = AssetFiles(
+            path: memory.map(\.assetFolder) ?? path + AssetFiles.folderSuffix, world: world)
         origin = Int64(truncatingIfNeeded: world.randomNumber())
         seenChange = Mutex(try Self.lastChange(in: pool))
     }
