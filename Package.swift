@@ -218,7 +218,7 @@ let package = Package(
             path: "Sources/Simulation/Worlds"),
         .executableTarget(
             name: "stratus-sim",
-            dependencies: ["StratusRuntime", "StratusSimulation", argumentParser],
+            dependencies: ["StratusRuntime", "StratusSimulation", argumentParser, logging],
             path: "Sources/Simulation/stratus-sim"),
 
         // The apps.

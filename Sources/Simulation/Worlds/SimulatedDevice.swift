@@ -209,16 +209,26 @@ final class SimulatedDevice {
         return contents
     }
 
+    /// What is wrong with observers and queries.
+    func wrongObservations() throws -> [String] {
+        guard let cache = openCache else { return [] }
+        var all: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
+        for shadow in shadows { all[shadow.scope] = try Self.contents(of: cache, shadow.scope) }
+        return try unheardChanges(all) + wrongAnswers(all)
+    }
+
     /// What observers were not told of, or were told wrongly.
-    func unheardChanges() throws -> [String] {
-        guard let cache, !isKilled.isThrown else { return [] }
+    private func unheardChanges(
+        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
+    ) throws -> [String] {
+        guard let cache = openCache else { return [] }
         var unheard: [String] = []
         for place in shadows.indices {
             let scope = shadows[place].scope
             for id in shadows[place].changes.takeUnseen() {
                 shadows[place].contents[RecordID(id)] = try cache.snapshot(RecordID(id), in: scope)
             }
-            let contents = try Self.contents(of: cache, scope)
+            let contents = all[scope] ?? [:]
             let ids = Set(contents.keys).union(shadows[place].contents.keys)
             let wrong = ids.filter {
                 !Self.isSame(contents[$0], shadows[place].contents[$0])
@@ -233,12 +243,14 @@ final class SimulatedDevice {
     }
 
     /// What is wrong with queries, and with what their observers were handed.
-    func wrongAnswers() throws -> [String] {
-        guard let cache, !isKilled.isThrown else { return [] }
+    private func wrongAnswers(
+        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
+    ) throws -> [String] {
+        guard let cache = openCache else { return [] }
         if declaresTypes, let sql = mutation?.sqlBeforeQueries { try files[user]?.execute(sql) }
         var wrong: [String] = []
         for place in queries.indices {
-            let contents = try Self.contents(of: cache, queries[place].scope)
+            let contents = all[queries[place].scope] ?? [:]
             wrong += try queries[place].violations(cache, contents).map { "\(name): \($0)" }
         }
         return wrong

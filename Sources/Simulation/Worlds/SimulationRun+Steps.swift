@@ -148,8 +148,7 @@ extension SimulationRun {
 
     func checkObservers() throws {
         for device in devices {
-            violations += try device.unheardChanges()
-            violations += try device.wrongAnswers()
+            violations += try device.wrongObservations()
         }
         violations += wrongLooks()
         if plan.hasTransfers { violations += try wrongSums() }
