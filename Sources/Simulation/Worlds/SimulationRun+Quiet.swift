@@ -139,7 +139,7 @@ extension SimulationRun {
         let container = try await clean(user)
         var view = View()
         for scope in [CKDatabase.Scope.private, .shared] {
-            let database = container.database(with: scope)
+            let database = container.database(with: scope).withoutAssetDownloads
             var contents: [RecordID: RecordSnapshot] = [:]
             for zone in try await database.allRecordZones() where zone.zoneID != .default {
                 var token: CKServerChangeToken?
