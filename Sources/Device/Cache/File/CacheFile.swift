@@ -86,7 +86,8 @@ final class CacheFile: Sendable {
     /// - Throws: what SQLite and the body throw.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
-            return try pool.read(body)
+            // In memory nobody writes between two statements of the one connection.
+            return try memory == nil ? pool.read(body) : pool.unsafeRead(body)
         } catch {
             noteDamage(error)
             throw error
