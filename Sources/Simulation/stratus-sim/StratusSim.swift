@@ -15,7 +15,7 @@ struct StratusSim: ParsableCommand {
     /// The order of sets and dictionaries is that of every process with it, so that a seed is one run.
     static let oneHashing = ["SWIFT_DETERMINISTIC_HASHING": "1"]
 
-    /// What caches and services say of faults that were meant is no news.
+    /// What caches and services say of faults that were meant is not printed.
     static func beQuiet() {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     }

@@ -13,8 +13,8 @@ final class Photos: Sendable {
     private let state = Mutex(State())
 
     deinit {
-        // What is left goes with the system's folder.
         if let folder = state.withLock({ $0.folder }) {
+            // What is left goes with the system's folder.
             try? FileManager.default.removeItem(at: folder)
         }
     }
