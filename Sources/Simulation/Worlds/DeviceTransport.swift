@@ -41,8 +41,8 @@ final class DeviceTransport: AccountTransport {
     /// The process ended: nothing of what it began arrives any more.
     func die() { state.withLock { $0.isDead = true } }
 
-    /// The process ends between the commit of the next batch of records and its answer.
-    func dieUnanswered(_ body: @escaping @Sendable () -> Void) {
+    /// The process ends between the commit of the next batch of records and its answer; with nil it does not.
+    func dieUnanswered(_ body: (@Sendable () -> Void)?) {
         state.withLock { $0.afterBatch = body }
     }
 

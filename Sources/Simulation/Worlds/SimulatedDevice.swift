@@ -41,8 +41,8 @@ final class SimulatedDevice {
 
     init(
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
-        settings: SyncSettings, resolver: (any ConflictResolver)?, declaresTypes: Bool,
-        photoFolder: URL?, mutation: Mutation?
+        settings: SyncSettings, resolver: (any ConflictResolver)? = nil, declaresTypes: Bool,
+        photoFolder: URL? = nil, mutation: Mutation?
     ) {
         self.photoFolder = photoFolder
         self.resolver = resolver
@@ -151,7 +151,10 @@ final class SimulatedDevice {
         }
     }
 
-    func endTrouble() { for file in files.values { file.setWriteTrouble(nil) } }
+    func endTrouble() {
+        for file in files.values { file.setWriteTrouble(nil) }
+        transport?.dieUnanswered(nil)
+    }
 
     func switchAccount(to next: Int) throws {
         try kill()
