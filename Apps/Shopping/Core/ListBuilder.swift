@@ -66,7 +66,7 @@ struct ListBuilder {
                 guard let index = draftByItemID[itemID], drafts[index].firstAddRank != rank else {
                     continue
                 }
-                apply(entry, to: &drafts[index])
+                Self.apply(entry, to: &drafts[index])
             } else {
                 applyToList(entry)
             }
@@ -93,7 +93,8 @@ struct ListBuilder {
         }
     }
 
-    private func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
+    /// Static: a method of the builder would hold all drafts while one changes, and each entry would copy them.
+    private static func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
         if entry.countsForItem {
             draft.item.changedAtMilliseconds = max(
                 draft.item.changedAtMilliseconds, entry.editTimeMilliseconds)
