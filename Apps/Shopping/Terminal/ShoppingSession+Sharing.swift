@@ -33,6 +33,7 @@ extension ShoppingSession {
         case .clear: return try await clearBought()
         case .duplicates: return try await showDuplicates(merging: false)
         case .merge: return try await showDuplicates(merging: true)
+        case .count(let text): return try await count(text)
         case .note(let text):
             return try await annotate(text, at: "is") { .note(itemID: $0, text: $1) }
         case .category(let text):
