@@ -228,10 +228,27 @@ let package = Package(
             path: "Apps/Shopping/Core",
             exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
+        // The page that a browser on the same machine shows.
+        .target(
+            name: "ShoppingWeb",
+            dependencies: [
+                "ShoppingCore", "StratusCache", "StratusClient", "StratusRuntime", crypto,
+                httpTypes, hummingbird, lifecycle, logging, nio,
+            ],
+            path: "Apps/Shopping/Web",
+            resources: [
+                .embedInCode("Page/demo.css"), .embedInCode("Page/demo.html"),
+                .embedInCode("Page/demo.js"),
+                .embedInCode("Page/elements.js"), .embedInCode("Page/icon.svg"),
+                .embedInCode("Page/list.html"), .embedInCode("Page/page.js"),
+                .embedInCode("Page/rows.js"), .embedInCode("Page/service.js"),
+                .embedInCode("Page/sheets.js"), .embedInCode("Page/style.css"),
+            ]),
         .executableTarget(
             name: "shopping",
             dependencies: [
-                "AppDevice", "ShoppingCore", "StratusCache", "StratusClient", argumentParser,
+                "AppDevice", "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient",
+                "StratusService", "StratusTesting", argumentParser, lifecycle, logging,
             ],
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.
@@ -245,7 +262,10 @@ let package = Package(
 
         // Two devices that measure how soon a change is seen; Scripts/bench starts it.
         .executableTarget(
-            name: "sight", dependencies: ["StratusCache", "StratusClient"],
+            name: "sight",
+            dependencies: [
+                "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient", "StratusSync",
+            ],
             path: "Benchmarks/Sight"),
         // What many records cost on the device: Scripts/bench cache.
         .executableTarget(
@@ -307,6 +327,13 @@ let package = Package(
                 "AppDevice", "shopping",
             ],
             path: "Tests/Apps/ShoppingTests"),
+        .testTarget(
+            name: "ShoppingWebTests",
+            dependencies: [
+                "ShoppingCore", "ShoppingWeb", "StratusClient", "StratusTesting", asyncHTTPClient,
+                nio, nioHTTP,
+            ],
+            path: "Tests/Apps/ShoppingWebTests"),
         .testTarget(
             name: "StratusServiceTests",
             dependencies: [

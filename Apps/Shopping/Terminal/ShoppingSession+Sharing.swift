@@ -186,13 +186,8 @@ extension ShoppingSession {
         try requireAccount()
         do {
             return try await body()
-        } catch let error as CKError {
-            throw CannotDo("The service did not do it: \(error.localizedDescription)")
-        } catch let error as CacheError {
-            let cause = error.failure.map { " \($0.message)" } ?? ""
-            throw CannotDo("\(error)\(cause)")
-        } catch let error as SharingRefused {
-            throw CannotDo(error.description)
+        } catch {
+            throw CannotDo(ShoppingSentence.of(error))
         }
     }
 }
