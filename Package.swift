@@ -286,8 +286,8 @@ let package = Package(
         .testTarget(
             name: "StratusSyncEngineTests",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusSync", "StratusSyncEngine", "StratusTesting", "StratusWire", logging,
+                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
+                "StratusSyncEngine", "StratusTesting", "StratusWire", "TestServing",
             ],
             path: "Tests/Device/SyncEngineTests"),
         // A second process at a cache's file.
@@ -362,22 +362,26 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
-                hummingbirdTesting, jwtKit, logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
+                "StratusTesting", "StratusWire", "TestProcesses", "TestServing", asyncHTTPClient,
+                crypto, httpTypes, hummingbird, hummingbirdTesting, jwtKit, logging, nio, nioHPACK,
+                nioHTTP2, nioPosix, nioSSL,
             ],
             path: "Tests/Server/ServerTests"),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "StratusClient", "StratusServer", "StratusService", "StratusStorage",
-                "StratusTesting", hummingbird, logging,
+                "StratusClient", "StratusService", "StratusStorage", "StratusTesting",
+                "TestServing",
             ],
             path: "Tests/Server/ConformanceTests"),
         .testTarget(
             name: "JourneyTests",
-            dependencies: ["offline-notes", "shopping", "stratus", "stratus-login", grdb]),
+            dependencies: [
+                "TestProcesses", "offline-notes", "shopping", "stratus", "stratus-login", grdb,
+            ]),
         .testTarget(
-            name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
+            name: "HostileTests",
+            dependencies: ["TestProcesses", "stratus", nio, nioPosix, nioSSL],
             path: "Tests/HostileTests"),
         .testTarget(
             name: "StratusWireTests",
@@ -403,6 +407,16 @@ let package = Package(
         .testTarget(name: "TidyTests", path: "Tests/Documents/TidyTests"),
         // Files that forget, tear and fail.
         .target(name: "FaultFiles", dependencies: [grdbSQLite], path: "Tests/FaultFiles"),
+        // What tests need that meet a program from outside: its process, bare connections.
+        .target(name: "TestProcesses", path: "Tests/Shared/Processes"),
+        // A server of this process on a free port.
+        .target(
+            name: "TestServing",
+            dependencies: [
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", hummingbird,
+                logging,
+            ],
+            path: "Tests/Server/Serving"),
         // Where property tests begin; any test may have some.
         .target(name: "TestSeeds", path: "Tests/Shared/Seeds"),
         .testTarget(
@@ -410,7 +424,7 @@ let package = Package(
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusRuntime", "StratusServer",
                 "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
-                asyncHTTPClient, httpTypes, hummingbird, logging, nio,
+                "TestServing", asyncHTTPClient, httpTypes, hummingbird, logging, nio,
             ],
             path: "Tests/Device/ClientTests"),
     ],

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// The shopping app as two people use it: real programs, one service, and a terminal that is played.
@@ -18,7 +19,7 @@ struct ShoppingTogetherTests {
         let (input, output) = (Pipe(), Pipe())
         let process = try ChildProcess(
             [
-                ServedInstance.executable(named: "shopping").path, "--data",
+                BuiltProgram.named("shopping").path, "--data",
                 folder.path + "/" + user,
             ] + arguments,
             input: input.fileHandleForReading, output: output.fileHandleForWriting,
@@ -123,7 +124,7 @@ struct ShoppingTogetherTests {
         let person = FileHandle(fileDescriptor: leader, closeOnDealloc: true)
         let process = try ChildProcess(
             [
-                ServedInstance.executable(named: "shopping").path, "--data",
+                BuiltProgram.named("shopping").path, "--data",
                 folder.path + "/alice",
             ], input: terminal, output: terminal, environment: ["NO_COLOR": "1"])
         try terminal.close()

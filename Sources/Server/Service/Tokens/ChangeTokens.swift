@@ -148,3 +148,17 @@ struct ChangeTokens {
         return intact
     }
 }
+
+extension RequestContext {
+    /// The tokens of a database's feeds at one of its snapshots.
+    ///
+    /// - Parameter logger: where it is told when history was lost.
+    func changeTokens(
+        _ signer: TokenSigner, of address: DatabaseAddress, _ reader: any StoreReader,
+        logger: Logger? = nil
+    ) -> ChangeTokens {
+        ChangeTokens(
+            signer: signer, address: address, reader: reader, nowMilliseconds: nowMilliseconds,
+            lifetimeSeconds: limits.changeTokenSeconds, logger: logger)
+    }
+}
