@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// A headless Chromium of its own, driven by the W3C's WebDriver protocol.
@@ -29,7 +30,7 @@ final class Browser {
         output = pipe.fileHandleForReading
         var port: Int?
         while port == nil {
-            let line = try ServedInstance.firstLine(of: output)
+            let line = try output.readLine()
             guard !line.isEmpty else { throw Failure(description: "chromedriver did not start.") }
             port = line.firstMatch(of: /started successfully on port (\d+)/).flatMap { Int($0.1) }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// The shopping app's pages in a real browser: three devices of two people, side by side.
@@ -19,11 +20,11 @@ struct ShoppingPagesTests {
         folder = try TemporaryFolder()
         let pipe = Pipe()
         demo = try ChildProcess(
-            [ServedInstance.executable(named: "shopping").path, "demo", "--web"],
+            [BuiltProgram.named("shopping").path, "demo", "--web"],
             output: pipe.fileHandleForWriting)
         try pipe.fileHandleForWriting.close()
         output = pipe.fileHandleForReading
-        let line = try ServedInstance.firstLine(of: output)
+        let line = try output.readLine()
         address = String(try #require(line.split(separator: " ").last))
     }
 

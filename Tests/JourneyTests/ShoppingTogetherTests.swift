@@ -94,11 +94,11 @@ struct ShoppingTogetherTests {
         let output = Pipe()
         let process = try ChildProcess(
             [
-                ServedInstance.executable(named: "shopping").path, "--data",
+                BuiltProgram.named("shopping").path, "--data",
                 folder.path + "/alice", "web",
             ], output: output.fileHandleForWriting)
         try output.fileHandleForWriting.close()
-        let line = try ServedInstance.firstLine(of: output.fileHandleForReading)
+        let line = try output.fileHandleForReading.readLine()
         let address = try #require(line.firstMatch(of: /http:\/\/(127.0.0.1:(\d+))\/#(\w{32})$/))
         let connection = try RawConnection(port: Int(address.2) ?? 0)
         func answer(_ path: String, secret: Substring) throws -> (status: Int, body: String) {
