@@ -101,11 +101,12 @@ struct ShoppingTogetherTests {
         let line = try output.fileHandleForReading.readLine()
         let address = try #require(line.firstMatch(of: /http:\/\/(127.0.0.1:(\d+))\/#(\w{32})$/))
         let connection = try RawConnection(port: Int(address.2) ?? 0)
-        func answer(_ path: String, secret: Substring) throws -> (status: Int, body: String) {
-            try connection.send(
+        func answer(
+            _ path: String, secret: Substring
+        ) throws -> (status: Int, head: String, body: String) {
+            try connection.ask(
                 "GET \(path) HTTP/1.1\r\nHost: \(address.1)\r\n"
                     + "Authorization: Bearer \(secret)\r\n\r\n")
-            return connection.readAnswer()
         }
         #expect(try answer("/", secret: "").body.contains("<title>Shopping</title>"))
         #expect(try answer("/api/activity", secret: "").status == 401)
