@@ -119,9 +119,10 @@ final class Browser {
         return try #require((found as? [String: Any])?[Self.elementKey] as? String)
     }
 
-    /// Presses what a selector finds, where a person would.
+    /// Scrolls to what a selector finds, away from the bars at the page's ends, and presses it.
     func press(_ selector: String) throws {
         try wait("document.querySelector(`\(selector)`)?.checkVisibility()")
+        try run("document.querySelector(`\(selector)`).scrollIntoView({ block: 'center' })")
         try ask("POST", session + "/element/\(try element(selector))/click")
     }
 
