@@ -65,8 +65,7 @@ extension SyncSession {
     private mutating func fetchBeforeSending(into zones: [ZoneID]) {
         guard !zones.isEmpty else { return }
         owesSend = false
-        // Else the database's changes come first, and name them.
-        guard !needsDatabaseFetch else { return }
+        // Before the database's changes, which may tell of the zone that was deleted to make room for this one.
         for zone in zones where settings.zones.contains(zone) && !zonesToFetch.contains(zone) {
             zonesToFetch.append(zone)
         }

@@ -1,5 +1,6 @@
 import StratusCache
 import StratusClient
+import StratusWire
 import Testing
 
 /// The real service on a folder that a copy of it replaces, without a word of the operator.
