@@ -151,7 +151,7 @@ extension CacheStore {
                 }
                 try database.execute(
                     sql: """
-                        UPDATE zone SET state = 0, isRefetching = 2
+                        UPDATE zone SET state = 0
                         WHERE \(isHere) AND name = ? AND owner = ? AND state = 3
                         """,
                     arguments: [id.name, id.ownerName])
@@ -304,8 +304,7 @@ extension CacheStore {
         gone.append(row.id)
         if row.state == .replaced {
             try database.execute(
-                sql: "UPDATE zone SET state = 0, isRefetching = 2 WHERE id = ?",
-                arguments: [row.key])
+                sql: "UPDATE zone SET state = 0 WHERE id = ?", arguments: [row.key])
             return
         }
         if policy == .recreate, row.state == .existing, try hasContent(row, database) {
@@ -345,12 +344,11 @@ extension CacheStore {
         try forgetSentTags(of: row, database)
     }
 
-    /// Marks a zone to be created, forgets all that the service knew of its records, and queues these. What is fetched next
-    /// is the first of it.
+    /// Marks a zone to be created, forgets all that the service knew of its records, and queues these.
     func recreate(_ row: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: """
-                UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 2
+                UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 0
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)
