@@ -122,8 +122,8 @@ private final class FailingCalls: Sendable {
     }
 }
 
-private struct FailingTransport: AccountTransport {
-    private let inner: any AccountTransport
+private struct FailingTransport: PassingTransport {
+    let inner: any AccountTransport
     private let calls: FailingCalls
 
     init(_ inner: any AccountTransport, _ calls: FailingCalls) {
@@ -141,20 +141,5 @@ private struct FailingTransport: AccountTransport {
             if !fails { return answer }
         }
         throw TransportError(.answerLost, "The test lost it.")
-    }
-
-    func nextNotification(
-        at webcourierURL: String, timeoutSeconds: Double
-    ) async throws -> NotificationPayload? {
-        try await inner.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
-    }
-
-    func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }
-
-    func webAuthToken(
-        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
-    ) async throws -> String {
-        try await inner.webAuthToken(
-            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 }

@@ -70,8 +70,8 @@ import Testing
 }
 
 /// Counts what passes.
-private final class CountedTransport: AccountTransport {
-    private let inner: any AccountTransport
+private final class CountedTransport: PassingTransport {
+    let inner: any AccountTransport
     private let state = Mutex((requests: 0, bytes: 0, waits: 0))
 
     init(_ inner: any AccountTransport) { self.inner = inner }
@@ -96,14 +96,5 @@ private final class CountedTransport: AccountTransport {
     ) async throws -> NotificationPayload? {
         state.withLock { $0.waits += 1 }
         return try await inner.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
-    }
-
-    func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }
-
-    func webAuthToken(
-        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
-    ) async throws -> String {
-        try await inner.webAuthToken(
-            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 }
