@@ -241,6 +241,7 @@ let package = Package(
                 .embedInCode("Page/demo.js"),
                 .embedInCode("Page/elements.js"), .embedInCode("Page/icon.svg"),
                 .embedInCode("Page/list.html"), .embedInCode("Page/page.js"),
+                .embedInCode("Page/pictures.js"),
                 .embedInCode("Page/rows.js"), .embedInCode("Page/service.js"),
                 .embedInCode("Page/sheets.js"), .embedInCode("Page/style.css"),
             ]),

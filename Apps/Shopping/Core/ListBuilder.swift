@@ -86,7 +86,7 @@ struct ListBuilder {
             draftByItemID[itemID] = drafts.count
             let item = ShoppingItem(
                 id: itemID, name: entry.value ?? "", isTicked: false, tickedBy: nil,
-                addedBy: entry.author, addedOnDevice: entry.device,
+                addedBy: entry.author, addedFrom: entry.origin,
                 addedAtMilliseconds: entry.editTimeMilliseconds,
                 changedAtMilliseconds: entry.editTimeMilliseconds)
             drafts.append(ItemDraft(item: item, firstAddRank: rank))
@@ -107,7 +107,7 @@ struct ListBuilder {
             draft.item.quantity = 1
             if let name = entry.value { draft.item.name = name }
             draft.item.addedBy = entry.author
-            draft.item.addedOnDevice = entry.device
+            draft.item.addedFrom = entry.origin
             draft.item.addedAtMilliseconds = entry.editTimeMilliseconds
         case .tick:
             draft.item.isTicked = true
@@ -126,7 +126,7 @@ struct ListBuilder {
         case .quantity:
             if let quantity = Quantity.number(of: entry.value) { draft.item.quantity = quantity }
         case .picture:
-            draft.item.pictureEntryID = entry.id
+            draft.item.pictureEntryID = entry.value == "" ? nil : entry.id
         default:
             break
         }

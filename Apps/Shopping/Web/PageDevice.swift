@@ -1,3 +1,4 @@
+import Foundation
 import ShoppingCore
 import StratusRuntime
 
@@ -174,7 +175,7 @@ package actor PageDevice {
     }
 
     private func mark(of change: ShoppingChange) -> String {
-        change.author.isEmpty || change.author == person ? change.device : change.author
+        change.origin.isOfOtherPerson && !change.author.isEmpty ? change.author : change.device
     }
 
     private func announce(_ change: ShoppingChange) {
@@ -205,7 +206,9 @@ package actor PageDevice {
         openListID = listID
         marks = [:]
         // A file that cannot be read opens as new.
-        screen = (try? await store.screen(of: listID)) ?? ListScreen(list: list, device: name)
+        screen =
+            (try? await store.screen(of: listID))
+            ?? ListScreen(list: list, deviceID: store.deviceID)
         remember(listID)
     }
 
@@ -239,4 +242,9 @@ package actor PageDevice {
     }
 
     func forgetMarks() { marks = [:] }
+
+    func temporaryFile() -> URL {
+        FileManager.default.temporaryDirectory
+            .appendingPathComponent("shopping-" + world.makeUUID().uuidString)
+    }
 }
