@@ -86,6 +86,7 @@
             for device in [phone, tablet] { try device.hears("* Milk ticked by Bob") }
             try bobs.hears("* Milk ticked by Bob")
             // In the shop: what others add waits, one's own does not, also between devices of one name.
+            #expect(!tablet.showed { $0.hasSuffix("joined Groceries in Groceries") })
             try tablet.type("mode shopping")
             try bobs.type("add Butter")
             try tablet.hears("* Butter added by Bob")
@@ -201,6 +202,9 @@
             }
             tellNew()
         }
+
+        /// Whether some line was shown until now.
+        func showed(_ isWanted: (String) -> Bool) -> Bool { device.lines.contains(where: isWanted) }
 
         func quit() throws -> Int32 { try device.quit() }
 

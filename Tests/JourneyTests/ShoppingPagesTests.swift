@@ -197,9 +197,8 @@ struct ShoppingPagesTests {
                 as? Bool == true)
         #expect(
             try browser.run("return \(row("Dishwasher tablets")) === undefined") as? Bool == true)
-        #expect(
-            (try browser.run("return document.getElementById('live').textContent") as? String)?
-                .contains("ticked by Bob") == true)
+        try browser.wait(
+            "document.getElementById('live').textContent.includes('ticked by Bob')")
         try keep(try browser.picture(), "three-devices")
         try browser.press(".notice")
         try browser.wait(row("Dishwasher tablets"))

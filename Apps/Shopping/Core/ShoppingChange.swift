@@ -64,6 +64,14 @@ public struct ShoppingChange: Hashable, Sendable {
         ].contains(kind)
     }
 
+    /// Whether the sentence says by itself which list it is about, or that it is about none.
+    package var namesItsList: Bool {
+        switch kind {
+        case .listAppeared, .personJoined, .personLeft: true
+        default: endsList || listID == nil
+        }
+    }
+
     /// The change in one line, such as "Milk added by alice on tablet".
     public var sentence: String {
         let text =

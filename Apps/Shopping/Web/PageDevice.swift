@@ -180,8 +180,7 @@ package actor PageDevice {
 
     private func announce(_ change: ShoppingChange) {
         var sentence = change.sentence
-        let speaksOfList = change.endsList || change.kind == .listAppeared || change.listID == nil
-        if !speaksOfList, change.listID != openListID {
+        if !change.namesItsList, change.listID != openListID {
             sentence += " in \(ListText.oneLine(change.listTitle))"
         }
         announcementCount += 1
