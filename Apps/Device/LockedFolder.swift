@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRuntime
 
 /// The folder in which an app keeps what one device knows, open for one process alone.
 package final class LockedFolder: Sendable {
@@ -29,11 +30,9 @@ package final class LockedFolder: Sendable {
 
     /// Opens the folder, and makes it when it does not exist; its files are its owner's alone.
     ///
-    /// - Parameters:
-    ///   - app: names who else may have it open.
-    ///   - newID: gives a fresh identifier.
+    /// - Parameter app: names who else may have it open.
     package init(
-        path: String, app: String, newID: () -> String = { UUID().uuidString }
+        path: String, app: String, world: World = .live
     ) throws(Failure) {
         self.path = path
         do {
@@ -61,7 +60,7 @@ package final class LockedFolder: Sendable {
             deviceID = known
             return
         }
-        deviceID = newID()
+        deviceID = world.makeUUID().uuidString
         do {
             try Data(deviceID.utf8).writePrivately(to: path + "/device")
         } catch {

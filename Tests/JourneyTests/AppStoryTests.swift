@@ -5,7 +5,7 @@
 
     /// Both apps as two people use them on four devices, at a service that runs without `--dev`.
     ///
-    /// With `STRATUS_STORY=1` it is told: each line that was typed, and each that a screen showed.
+    /// With `STRATUS_STORY=1` it is printed: each line that was typed, and each that a screen showed.
     @Suite(.timeLimit(.minutes(2)))
     struct AppStoryTests {
         private let service: TemporaryFolder
@@ -40,7 +40,7 @@
         }
 
         /// Every device of both people with an app, each with a sign-in of its own.
-        private func open(_ app: String, container: String, _ url: String) throws -> [ToldDevice] {
+        private func open(_ app: String, container: String, _ url: String) throws -> [StoryDevice] {
             try Self.devices.map { name in
                 let person = String(name.prefix { $0 != "'" })
                 let printed = try CommandRun([
@@ -56,7 +56,7 @@
                 environment["USER"] = person
                 // All of them are called the same: names decide nothing.
                 environment["STRATUS_DEVICE_ID"] = "home"
-                return ToldDevice(
+                return StoryDevice(
                     name,
                     try DocumentDevice(
                         app, ["--data", "\(home.path)/\(app) \(name)"], environment))
@@ -169,11 +169,11 @@
         }
     }
 
-    /// A device whose screen is told, line by line.
-    private final class ToldDevice {
+    /// A device whose screen is printed, line by line.
+    private final class StoryDevice {
         private let name: String
         private let device: DocumentDevice
-        private var toldCount = 0
+        private var shownCount = 0
         private var heardCount = 0
 
         init(_ name: String, _ device: DocumentDevice) {
@@ -209,10 +209,10 @@
         func quit() throws -> Int32 { try device.quit() }
 
         private func tellNew() {
-            for line in device.lines[toldCount...] where line != "." {
+            for line in device.lines[shownCount...] where line != "." {
                 tell("    \(name)  |  \(line)")
             }
-            toldCount = device.lines.count
+            shownCount = device.lines.count
         }
 
         private func tell(_ line: String) {

@@ -8,8 +8,8 @@ import StratusCache
 
 /// What comes in: journals grow by the entries that changed, never by reading everything again.
 extension ShoppingStore {
-    /// From this many changed records of one list on, the list's records are read in one go.
-    private static let recordsReadSingly = 200
+    /// A list's records are read in one go where at least this many of them changed, and this share of all.
+    private static let (recordsReadSingly, shareReadSingly) = (200, 0.25)
 
     /// Takes records that changed on this device; those this device wrote itself are known already.
     func absorb(_ ids: Set<CKRecord.ID>) {
@@ -36,7 +36,8 @@ extension ShoppingStore {
 
     /// Those of some records that are on this device, and perhaps others of their list.
     func records(_ ids: [CKRecord.ID], of listID: ListID) throws -> [CKRecord] {
-        ids.count < Self.recordsReadSingly
+        let count = Double(listsByID[listID]?.journal.count ?? 0)
+        return ids.count < max(Self.recordsReadSingly, Int(count * Self.shareReadSingly))
             ? try ids.compactMap { try cache.record(for: $0, in: listID.scope) }
             : try cache.records(inZoneWith: listID.zoneID, in: listID.scope)
     }
@@ -58,8 +59,10 @@ extension ShoppingStore {
         if let share = listsByID[listID]?.share, ids.contains(share.recordID) {
             listsByID[listID]?.share = nil
         }
-        if listsByID[listID]?.journal.remove(ids: Set(ids.map(\.recordName))) == true {
+        let names = Set(ids.map(\.recordName))
+        if listsByID[listID]?.journal.remove(ids: names) == true {
             listsByID[listID]?.rebuilt = nil
+            for name in names { listsByID[listID]?.arrivals[name] = nil }
         }
     }
 

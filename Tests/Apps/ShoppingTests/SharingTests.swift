@@ -258,7 +258,7 @@ struct SharingTests {
     }
 
     /// Alice and Bob are both called Sam, and their phones "phone": whose device it was is not a matter of names.
-    @Test func peopleAndDevicesOfOneNameAreTold() async throws {
+    @Test func peopleAndDevicesOfOneNameAreKeptApart() async throws {
         for person in [alice, bob] {
             _ = try await world.cloud.service.accounts.createUser(
                 emailAddress: person, password: "correct horse battery staple",
