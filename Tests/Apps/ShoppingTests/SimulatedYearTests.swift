@@ -73,7 +73,8 @@ struct SimulatedYearTests {
             print(
                 "A year of 2 people with 4 devices: \(count) entries in \(rounds) days, \(syncs) syncs, "
                     + "\(starts) restarts; of the journal \(journal.count) entries are left, at most "
-                    + "\(mostLeft) at a time; \(items.count) items on the list, equal on all devices.")
+                    + "\(mostLeft) at a time; \(items.count) items on the list, equal on all devices."
+            )
         }
         for store in stores { try await store.close() }
     }
