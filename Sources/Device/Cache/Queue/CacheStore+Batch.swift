@@ -4,12 +4,14 @@ import StratusSync
 
 /// What goes out next from the queue of pending changes.
 extension CacheStore {
-    /// The condition for a pending change to go out: not set aside, and its zone is there. A new record
+    /// The condition for a pending change to go out: not set aside, and its zone is there and was fetched: else the
+    /// first fetch could not tell a save that never arrived from one whose record was deleted since. A new record
     /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
     /// they tell later is then a deletion of the new one. A zone with records of a newer app waits for it.
     private var sendable: String {
         """
-        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)
+        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1
+            AND token IS NOT NULL AND isRefetching <> 2)
         AND NOT (isMadeAnew AND baseType IS NULL)
         AND zone NOT IN (\(held.withLock { $0.keys.map(String.init).joined(separator: ", ") }))
         """
