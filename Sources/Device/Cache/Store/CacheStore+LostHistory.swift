@@ -50,6 +50,14 @@ extension CacheStore {
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
 
+    /// Up to which version this device has the zone's history in common with the service, while a full fetch after an
+    /// expiry is under way; nil else, and where the expiry did not say.
+    func lastIntactVersion(of id: ZoneID) throws -> Int64? {
+        try read { database in
+            try zone(id, database).flatMap { try lastIntactVersion(of: $0, database) }
+        }
+    }
+
     func lastIntactVersion(of zone: ZoneRow, _ database: Database) throws -> Int64? {
         try text(named: flagName(of: zone), database).flatMap { Int64($0) }
     }

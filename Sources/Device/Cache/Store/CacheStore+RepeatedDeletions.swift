@@ -83,8 +83,25 @@ extension CacheStore {
         "deletedGeneration/\(id.ownerName)/\(id.name)"
     }
 
+    private func remakingName(of row: ZoneRow) -> String { "remade/\(row.key)" }
+
     func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {
+        if let generation, row.token != nil,
+            let known = try text(named: generationName(of: row), database),
+            generation > Int64(known) ?? .max
+        {
+            try setText("1", named: remakingName(of: row), database)
+        }
         try setText(generation.map { "\($0)" }, named: generationName(of: row), database)
+    }
+
+    /// Whether a zone was deleted and made again since it was fetched.
+    func isRemade(_ row: ZoneRow, _ database: Database) throws -> Bool {
+        try text(named: remakingName(of: row), database) != nil
+    }
+
+    func forgetRemaking(of row: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: remakingName(of: row), database)
     }
 
     /// Remembers which of the zones of its name was deleted, the first or a later one.

@@ -346,6 +346,7 @@ extension CacheStore {
     private func forgetHistory(of row: ZoneRow, _ database: Database) throws {
         try setLastIntactVersion(nil, of: row, database)
         try forgetSentTags(of: row, database)
+        try forgetRemaking(of: row, database)
     }
 
     /// Marks a zone to be created, forgets all that the service knew of its records, and queues these. What is
