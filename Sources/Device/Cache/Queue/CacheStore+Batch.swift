@@ -107,9 +107,22 @@ extension CacheStore {
         let client =
             pending.change.kind == .save
             ? try record(pending.change.id.name, zone, database) : nil
+        if let client, deletesFormer(pending, client) {
+            var deletion = pending.change
+            deletion.kind = .delete
+            return OutgoingChange(
+                change: deletion, client: nil, base: pending.base, sequence: pending.sequence,
+                isOfFormer: true)
+        }
         return OutgoingChange(
             change: pending.change, client: client, base: pending.base,
             sequence: pending.sequence, receipts: try receipts(for: client, zone, database))
+    }
+
+    /// Whether a record was made under the name of one that the service still has, and has no field that says so: only
+    /// another record at the service, made after the deletion of the first, is one to all devices.
+    func deletesFormer(_ row: PendingRow, _ client: RecordSnapshot) -> Bool {
+        row.isMadeAnew && row.base != nil && fieldTimesKey(ofType: client.type) == nil
     }
 
     /// A pending save that goes out like one of the same zone; nil where there is none.

@@ -125,11 +125,15 @@ extension CacheStore {
     func sendLost(
         _ name: String, _ zone: ZoneRow, _ lost: inout LostHistory?, _ database: Database
     ) throws -> Bool {
-        // In the shared database it may be out of sight; and no save makes a share.
-        guard createsZones, let history = lost, let here = try record(name, zone, database),
+        // No save makes a share.
+        guard let history = lost, let here = try record(name, zone, database),
             let system = here.system, system.sharing == nil, history.contains(system)
         else { return false }
-        if var row = try pending(name, zone, database) {
+        let row = try pending(name, zone, database)
+        // In the shared database it may be out of sight, and is there again with its owner's device; but not with what
+        // this user wrote.
+        guard row?.change.kind == .save || isSentAgain(system) else { return false }
+        if var row {
             try sendAsNew(&row, zone, database)
         } else {
             try queue(
