@@ -81,9 +81,11 @@ extension CacheStore {
         let isCommon = server.system.map { !history.contains($0) } ?? false
         guard let here = try record(server.id.name, zone, database) else {
             // It was here, and the service had it before the copy: its deletion came later.
-            guard isCommon, createsZones, try hasTombstone(of: server.id, database) else {
-                return false
-            }
+            guard isCommon,
+                try createsZones
+                    ? hasTombstone(of: server.id, database)
+                    : deletionMilliseconds(of: server.id, database) != nil
+            else { return false }
             try queue(
                 .delete, server.id.name, zone, base: server,
                 editedMilliseconds: nowMilliseconds, database)
