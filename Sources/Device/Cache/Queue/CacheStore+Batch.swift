@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import StratusRecords
 import StratusSync
@@ -107,7 +108,7 @@ extension CacheStore {
         let client =
             pending.change.kind == .save
             ? try record(pending.change.id.name, zone, database) : nil
-        if let client, deletesFormer(pending, client) {
+        if try deletesFormer(pending, zone, database) {
             var deletion = pending.change
             deletion.kind = .delete
             return OutgoingChange(
@@ -119,10 +120,24 @@ extension CacheStore {
             sequence: pending.sequence, receipts: try receipts(for: client, zone, database))
     }
 
-    /// Whether a record was made under the name of one that the service still has, and has no field that says so: only
-    /// another record at the service, made after the deletion of the first, is one to all devices.
-    func deletesFormer(_ row: PendingRow, _ client: RecordSnapshot) -> Bool {
-        row.isMadeAnew && row.base != nil && fieldTimesKey(ofType: client.type) == nil
+    /// Whether a record was made under the name of one that the service still has, which is deleted there before it is
+    /// saved: only another record at the service, made after the deletion of the first, is one to all devices.
+    ///
+    /// Not where the deletion would take others with it: what refers to the record, or its share.
+    func deletesFormer(
+        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        guard row.change.kind == .save, row.isMadeAnew, let base = row.base,
+            base.system?.sharing == nil, base.system?.shareRecordName == nil
+        else { return false }
+        let name = row.change.id.name
+        let isReferredTo = try Bool.fetchOne(
+            database,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM record
+                    WHERE zone = ? AND name <> ? AND (parent = ? OR instr(fields, ?) > 0))
+                """, arguments: [zone.key, name, name, Data("\"\(name)\"".utf8)])
+        return isReferredTo != true
     }
 
     /// A pending save that goes out like one of the same zone; nil where there is none.

@@ -50,7 +50,9 @@ extension CacheStore {
             try putSystem(server.system, of: name, zone, database)
             return
         }
-        if deletesFormer(row, client), row.base?.isOfAnotherRecord(than: server) == false {
+        if try row.base?.isOfAnotherRecord(than: server) == false
+            && deletesFormer(row, zone, database)
+        {
             // The former one is deleted all the same.
             row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0

@@ -172,7 +172,7 @@ extension CacheStore {
             // Made here, and the deletion is that of a former record; unless what was sent arrived.
             guard row.delivery != .notSent, !row.isMadeAnew else { return }
         }
-        if row.isMadeAnew, row.delivery == .notSent || deletesFormer(row, client) {
+        if try row.isMadeAnew && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
             // It is the old one that is deleted.
             try sendAsNew(&row, zone, database)
             return
