@@ -163,11 +163,20 @@ struct CloudKitDatabase: RemoteDatabase {
     func zoneChanges(
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage {
+        try await zoneChanges(
+            zone, since: token, deletionsAfter: nil, knowing: tags, limit: limit)
+    }
+
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, deletionsAfter version: Int64?,
+        knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage {
         try await translating {
             let page = try await database.withoutAssetDownloads.recordZoneChanges(
                 inZoneWith: CKRecordZone.ID(zone),
                 since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit,
-                knownChangeTags: isAppleService ? [] : tags)
+                knownChangeTags: isAppleService ? [] : tags,
+                deletionsAfterVersion: isAppleService ? nil : version)
             var records: [RecordSnapshot] = []
             records.reserveCapacity(page.modificationResultsByID.count)
             for result in page.modificationResultsByID.values {

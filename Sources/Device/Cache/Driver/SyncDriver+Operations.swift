@@ -143,7 +143,9 @@ extension SyncDriver {
             return
         }
         let page = try await remote.zoneChanges(
-            zone, since: token, knowing: try store.sentTags(of: zone),
+            zone, since: token,
+            deletionsAfter: try store.lastIntactVersion(of: zone),
+            knowing: try store.sentTags(of: zone),
             limit: settings.recordsPerPage)
         let outcome = try store.apply(page, of: zone)
         operationNotes["records"] = "\(page.records.count)"

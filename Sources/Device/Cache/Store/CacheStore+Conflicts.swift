@@ -23,8 +23,10 @@ extension CacheStore {
                     .union(row.base?.encryptedKeys ?? [])))
         if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
-            if row.base?.isOfAnotherRecord(than: server) == true,
-                try !isSentAgain(server, row, zone, database)
+            let isAnother = row.base.map { isMadeAnew(server, after: $0) } ?? false
+            if try isAnother
+                || row.base?.isOfAnotherRecord(than: server) == true
+                    && !isSentAgain(server, row, zone, database)
             {
                 // What was deleted here is gone; somebody made another record of its name since.
                 try removePending(row, database)
@@ -45,6 +47,16 @@ extension CacheStore {
             return
         }
         if let base = row.base, base.system == server.system {
+            try putSystem(server.system, of: name, zone, database)
+            return
+        }
+        if try row.base?.isOfAnotherRecord(than: server) == false
+            && deletesFormer(row, zone, database)
+        {
+            // The former one is deleted all the same.
+            row.base = server
+            row.change.conflictRounds += countsRound ? 1 : 0
+            try update(row, database)
             try putSystem(server.system, of: name, zone, database)
             return
         }

@@ -77,6 +77,7 @@ extension CacheStore {
                 if zone.isRefetching {
                     try reconcile(zone, &lost, &outcome, database)
                     try setLastIntactVersion(nil, of: zone, database)
+                    try forgetRemaking(of: zone, database)
                 }
                 try heardOfDeletions(in: zone, database)
                 try forgetSentTags(of: zone, database)
@@ -116,8 +117,10 @@ extension CacheStore {
         _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
-        // A new record that may have arrived is a missing one too, in a zone that was fetched before.
-        let isFirst = zone.isFirstFetch
+        // A new record that may have arrived is a missing one too, in a zone that was fetched before; but where its
+        // deletion would have been told, it did not.
+        let areDeletionsTold =
+            try zone.isFirstFetch || lost != nil && !isRemade(zone, database)
         let names = try String.fetchAll(
             database,
             sql: """
@@ -126,7 +129,7 @@ extension CacheStore {
                         AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
                 ORDER BY id
                 """,
-            arguments: [zone.key, zone.pass, zone.key, isFirst])
+            arguments: [zone.key, zone.pass, zone.key, areDeletionsTold])
         var missing: [CKRecord] = []
         for name in names {
             if try sendLost(name, zone, &lost, database) { continue }
@@ -169,7 +172,7 @@ extension CacheStore {
             // Made here, and the deletion is that of a former record; unless what was sent arrived.
             guard row.delivery != .notSent, !row.isMadeAnew else { return }
         }
-        if row.isMadeAnew, row.delivery == .notSent {
+        if try row.isMadeAnew && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
             // It is the old one that is deleted.
             try sendAsNew(&row, zone, database)
             return

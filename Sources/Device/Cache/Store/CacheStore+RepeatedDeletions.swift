@@ -23,15 +23,14 @@ extension CacheStore {
     }
 
     /// Deletes a record again that came back after a loss as it was before its deletion here. One with a later edit
-    /// is another, which somebody made since.
+    /// is another, which somebody made since. In the shared database too: what others deleted, or hid, has no time here.
     ///
     /// - Parameter lost: when the loss was heard of.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
         of server: RecordSnapshot, _ zone: ZoneRow, lost: Int64, _ database: Database
     ) throws -> Bool {
-        guard createsZones,
-            let deleted = try deletionMilliseconds(of: server.id, database), deleted <= lost,
+        guard let deleted = try deletionMilliseconds(of: server.id, database), deleted <= lost,
             isAsBefore(deleted, server)
         else { return false }
         try queue(
@@ -65,7 +64,8 @@ extension CacheStore {
         return newest <= milliseconds
     }
 
-    private func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
+    /// When a record was deleted on this device; nil for what others deleted.
+    func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
         let statement = try database.cachedStatement(
             sql: """
                 SELECT deleted FROM tombstone
@@ -83,8 +83,25 @@ extension CacheStore {
         "deletedGeneration/\(id.ownerName)/\(id.name)"
     }
 
+    private func remakingName(of row: ZoneRow) -> String { "remade/\(row.key)" }
+
     func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {
+        if let generation, row.token != nil,
+            let known = try text(named: generationName(of: row), database),
+            generation > Int64(known) ?? .max
+        {
+            try setText("1", named: remakingName(of: row), database)
+        }
         try setText(generation.map { "\($0)" }, named: generationName(of: row), database)
+    }
+
+    /// Whether a zone was deleted and made again since it was fetched.
+    func isRemade(_ row: ZoneRow, _ database: Database) throws -> Bool {
+        try text(named: remakingName(of: row), database) != nil
+    }
+
+    func forgetRemaking(of row: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: remakingName(of: row), database)
     }
 
     /// Remembers which of the zones of its name was deleted, the first or a later one.

@@ -37,6 +37,8 @@ struct ZoneChangesQuestion: Sendable {
     var desiredKeys: [CKRecord.FieldKey]?
     /// Change tags that the service gave and may have lost since.
     var knownChangeTags: [String] = []
+    /// From the beginning: deletions after this version of the zone are told, and no others.
+    var deletionsAfterVersion: Int64?
 }
 
 extension DatabaseSession {
@@ -109,7 +111,8 @@ extension DatabaseSession {
                     zoneID: question.zoneID.dictionary, syncToken: question.token?.text,
                     resultsLimit: question.resultsLimit > 0 ? question.resultsLimit : nil,
                     desiredKeys: question.desiredKeys,
-                    knownChangeTags: question.knownChangeTags)
+                    knownChangeTags: question.knownChangeTags,
+                    deletionsAfterVersion: question.deletionsAfterVersion)
             })
         let answer = try await sender.send(ChangesZone.self, request)
         try check(answer.items.count, for: questions.count)

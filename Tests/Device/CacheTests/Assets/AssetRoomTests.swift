@@ -64,6 +64,30 @@ import Testing
         await tablet.cache.stop()
     }
 
+    /// The copy was made, and there was no room for the record.
+    @Test func fileOfFailedSaveGoes() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("full-\(UUID().uuidString)")
+        let file = try MemoryCacheFile(assetFolder: folder)
+        let container = try await TestCloud().container(
+            CloudDevice.container, user: "alice", device: "phone")
+        let cache = try CloudCache(memory: file, container: container)
+        // What a process before left is looked for once.
+        try await cache.keeper.tidy()
+        let photo = FileManager.default.temporaryDirectory
+            .appendingPathComponent(UUID().uuidString)
+        try content("a").write(to: photo)
+        let record = CKRecord(recordType: "Photo", recordID: id("a"))
+        record["image"] = CKAsset(fileURL: photo)
+        file.setWriteTrouble { _ in .storageFull }
+        #expect(throws: CacheError.self) { try cache.save(record) }
+        file.setWriteTrouble(nil)
+        #expect(try cache.file.assets.names().count == 1)
+        try await cache.keeper.tidy()
+        #expect(try cache.file.assets.names() == [])
+        for url in [folder, photo] { try FileManager.default.removeItem(at: url) }
+    }
+
     @Test func cutDownloadGoesOnAfterARestart() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
