@@ -37,6 +37,11 @@ import Testing
         let bought = ActivityHistory(events(week)).purchases(of: "coffee")
         #expect(bought.map(\.event.milliseconds) == [8, 3])
         #expect(ActivityHistory(events(week)).purchases(of: "tea").isEmpty)
+        // Two words for one product.
+        let vegetables = [
+            alice.add("Courgettes", after: nil, at: 1), bob.tick("Courgettes", at: 2),
+        ]
+        #expect(ActivityHistory(events(vegetables)).purchases(of: "zucchini").count == 1)
     }
 
     @Test func undoTakesEachActionBack() throws {
