@@ -43,7 +43,8 @@ extension CacheStore {
             // A zone that was deleted here while the page was under way stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
             let pendingCount = try Int.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)",
+                database.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)"),
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
             try noteTimes(
