@@ -50,7 +50,7 @@ extension CacheStore {
             try noteTimes(
                 fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
-            let loss = try lossMilliseconds(in: zone, database)
+            let hasLoss = try lossMilliseconds(in: zone, database) != nil
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
@@ -60,8 +60,8 @@ extension CacheStore {
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
-                } else if let loss, try record(server.id.name, zone, database) == nil,
-                    try repeatDeletion(of: server, zone, lost: loss, database)
+                } else if hasLoss, try record(server.id.name, zone, database) == nil,
+                    try repeatDeletion(of: server, zone, database)
                 {
                     returned.append(server.id)
                 } else {

@@ -25,12 +25,12 @@ extension CacheStore {
     /// Deletes a record again that came back after a loss, with later edits too, and was made before its deletion here. One
     /// that was made later is another. In the shared database too: what others deleted, or hid, has no time here.
     ///
-    /// - Parameter lost: when the loss was heard of.
+    /// Also what was deleted after the loss was heard of: where the service had it no more, nobody heard of that.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
-        of server: RecordSnapshot, _ zone: ZoneRow, lost: Int64, _ database: Database
+        of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        guard let deleted = try deletionMilliseconds(of: server.id, database), deleted <= lost,
+        guard let deleted = try deletionMilliseconds(of: server.id, database),
             wasThere(server, at: deleted)
         else { return false }
         try queue(
@@ -43,10 +43,9 @@ extension CacheStore {
     func isSentAgain(
         _ server: RecordSnapshot, _ deletion: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        guard deletion.change.kind == .delete, let loss = try lossMilliseconds(in: zone, database)
+        guard deletion.change.kind == .delete, try lossMilliseconds(in: zone, database) != nil
         else { return false }
-        return deletion.editedMilliseconds <= loss
-            && wasThere(server, at: deletion.editedMilliseconds)
+        return wasThere(server, at: deletion.editedMilliseconds)
     }
 
     /// Tells the app of records that came back and were deleted again.
