@@ -96,9 +96,10 @@ extension CacheStore {
     func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
         try read { database in
             let condition = sendable(withholding: owners)
+            let statement = try database.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))")
             return try Bool.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
-                arguments: StatementArguments(owners.sorted())) ?? false
+                statement, arguments: StatementArguments(owners.sorted())) ?? false
         }
     }
 

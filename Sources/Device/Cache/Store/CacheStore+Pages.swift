@@ -43,13 +43,14 @@ extension CacheStore {
             // A zone that was deleted here while the page was under way stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
             let pendingCount = try Int.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)",
+                database.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)"),
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
             try noteTimes(
                 fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
-            let loss = try lossMilliseconds(in: zone, database)
+            let hasLoss = try lossMilliseconds(in: zone, database) != nil
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
@@ -59,8 +60,8 @@ extension CacheStore {
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
-                } else if let loss, try record(server.id.name, zone, database) == nil,
-                    try repeatDeletion(of: server, zone, lost: loss, database)
+                } else if hasLoss, try record(server.id.name, zone, database) == nil,
+                    try repeatDeletion(of: server, zone, database)
                 {
                     returned.append(server.id)
                 } else {

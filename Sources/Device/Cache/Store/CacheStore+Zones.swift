@@ -16,10 +16,10 @@ extension CacheStore {
                 try flag(CacheFlag.isSubscriptionSaved, database) != nil
             backlog.isEnabled = try flag(CacheFlag.isDisabled, database) == nil
             let rows = try Row.fetchCursor(
-                database,
-                sql: """
-                    SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
-                    """)
+                database.cachedStatement(
+                    sql: """
+                        SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
+                        """))
             while let row = try rows.next() {
                 let zone = ZoneRow(row)
                 switch zone.state {
