@@ -53,6 +53,14 @@ final class NotesWorld: Sendable {
         return opened
     }
 
+    /// Waits until every fault has met its request; the test's time limit ends it else.
+    func faultsAreMet() async throws {
+        while !cloud.faults.remaining.isEmpty {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
     /// Counts the requests to an endpoint from now on.
     func count(_ endpoint: any Endpoint.Type) -> RequestCount {
         cloud.faults.next(RequestCount.most, of: endpoint, .delay(seconds: 0))
