@@ -79,8 +79,7 @@
             try tablet.hears("* list Groceries appeared")
             #expect(try bobs.type("join \(link)").contains("Groceries is open."))
             try phone.hears("* Bob joined Groceries")
-            // A push of the joining may come before the zone can be fetched.
-            try laptop.type("sync")
+            // The push that counts comes once the zone can be fetched.
             try laptop.hears("* list Groceries appeared")
             try laptop.type("open Groceries")
             // What one does, the three others show by themselves.
