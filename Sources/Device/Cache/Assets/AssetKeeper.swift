@@ -94,8 +94,9 @@ actor AssetKeeper {
         } onCancel: {
             running.task.cancel()
         }
-        if let failure { throw failure }
-        noteChange()
+        guard let failure else { return noteChange() }
+        noteOrphans()
+        throw failure
     }
 
     /// Downloads what policies want here, as far as there is room.
@@ -186,12 +187,13 @@ actor AssetKeeper {
     /// What becomes of files that nobody uses.
     private struct Tidying {
         var task: Task<Void, Never>?
-        /// Whether there may be files that no row names: a process that ended left them, or a save that failed.
+        /// Whether there may be files that no row names: a process that ended left them, a save that failed, or a download
+        /// whose record went before it was whole.
         var hasOrphans = true
         var isEnded = false
     }
 
-    /// A save failed that had made files.
+    /// A save or a download failed that had made files.
     nonisolated func noteOrphans() { tidying.withLock { $0.hasOrphans = true } }
 
     /// Something changed: what nobody uses any more goes in a moment.
@@ -235,7 +237,9 @@ actor AssetKeeper {
                 downTo: settings.limitBytes, unusedSince: unusedSince
             ) { settings.keeps(field: $1, ofType: $0, sizeBytes: $2) }
         }
-        if !isDone { noteChange() }
+        if !isDone { return noteChange() }
+        // A part that a record names today may be nobody's after the next change.
+        if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { noteOrphans() }
     }
 
     /// Removes what may go until so many bytes are left.

@@ -115,6 +115,28 @@ import Testing
         #expect(transfer.movedBytes > offsets[1] && transfer.totalBytes == 900_000)
     }
 
+    @Test func partOfADownloadGoesWithItsRecord() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", content("a", 900_000))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try await tablet.cache.keeper.tidy()
+        tablet.transport.change { $0.cutsAfter = 400_000 }
+        await #expect(throws: CacheError.self) {
+            try await tablet.cache.asset("image", of: id("a"))
+        }
+        // As long as a record has it, it can go on.
+        for _ in 1...2 { try await tablet.cache.keeper.tidy() }
+        #expect(try tablet.assetFiles().count == 1)
+        try phone.savePhoto("a", content("b"))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try await tablet.cache.keeper.tidy()
+        #expect(try tablet.assetFiles() == [])
+    }
+
     @Test func twoWhoAskForAFileDownloadItOnce() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
