@@ -69,7 +69,8 @@ struct NoteConflictTests {
 
     /// Another device that is faster again and again only makes it take longer.
     @Test func conflictIsRepeatedUntilSaved() async throws {
-        let world = try NotesWorld()
+        let serviceClock = TestClock()
+        let world = try NotesWorld(cloud: TestCloud(clock: serviceClock))
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         try await phone.save("one")
         await tablet.app.sync()
@@ -92,8 +93,9 @@ struct NoteConflictTests {
         world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 0))
         world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 1))
         let going = Task { await tablet.app.setOffline(false) }
-        try await world.faultsAreMet()
+        await serviceClock.waitForSleeper(seconds: 1)
         try await save("five")
+        serviceClock.advance(bySeconds: 1)
         await going.value
         #expect(await tablet.text == "three")
         #expect(await tablet.status.lines == ["In the cloud."])

@@ -11,10 +11,11 @@ final class NotesWorld: Sendable {
     static let container = "iCloud.org.example.Notes"
 
     let clock = TestClock()
-    let cloud = TestCloud()
+    let cloud: TestCloud
     let folder: URL
 
-    init() throws {
+    init(cloud: TestCloud = TestCloud()) throws {
+        self.cloud = cloud
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("notes-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -119,8 +119,8 @@ extension CacheStore {
         _ database: Database
     ) throws {
         // A new record that may have arrived is a missing one too, in a zone that was fetched before; but where its
-        // deletion would have been told, it did not.
-        let areDeletionsTold =
+        // deletion would have been named, it did not.
+        let areDeletionsNamed =
             try zone.isFirstFetch || lost != nil && !isRemade(zone, database)
         let names = try String.fetchAll(
             database,
@@ -130,7 +130,7 @@ extension CacheStore {
                         AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
                 ORDER BY id
                 """,
-            arguments: [zone.key, zone.pass, zone.key, areDeletionsTold])
+            arguments: [zone.key, zone.pass, zone.key, areDeletionsNamed])
         var missing: [CKRecord] = []
         for name in names {
             if try sendLost(name, zone, &lost, database) { continue }
