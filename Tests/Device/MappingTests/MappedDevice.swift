@@ -20,6 +20,7 @@ final class MappedDevice: Sendable {
     let store: RecordingStore
     let file: URL
     let world: World
+    let types: [any CloudEntity.Type]
     let mapping: CloudMapping
 
     var database: CKDatabase {
@@ -48,6 +49,7 @@ final class MappedDevice: Sendable {
         self.scope = scope
         self.store = store
         self.world = world
+        self.types = types
         self.file =
             file
             ?? FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -65,7 +67,7 @@ final class MappedDevice: Sendable {
             "mapping-\(UUID().uuidString)")
         try FileManager.default.copyItem(at: file, to: copy)
         return try await MappedDevice(
-            cloud, name, scope: scope, store: store, file: copy, world: world)
+            cloud, name, scope: scope, store: store, file: copy, world: world, types: types)
     }
 
     /// Runs a body as this device's process: `iCloud` is its mapping's.
@@ -138,7 +140,7 @@ final class RecordingStore: CloudStore {
     }
 
     let memory = MemoryStore(
-        Person.self, Home.self, Course.self, Ticket.self, Tool.self)
+        Person.self, Home.self, Course.self, Ticket.self, Tool.self, Shelf.self, Book.self)
     /// What an app does in the callbacks.
     struct Hooks: Sendable {
         var didSave: (@Sendable (any CloudEntity, CKRecord?, (any Error)?) async -> Void)?

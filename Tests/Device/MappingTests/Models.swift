@@ -6,6 +6,8 @@ typealias Person = CloudObject<PersonFields>
 typealias Home = CloudObject<HomeFields>
 typealias Course = CloudObject<CourseFields>
 typealias Ticket = CloudObject<TicketFields>
+typealias Shelf = CloudObject<ShelfFields>
+typealias Book = CloudObject<BookFields>
 
 enum Rank: String, Sendable {
     case guest
@@ -56,6 +58,20 @@ struct TicketFields: CloudFields {
         .field(\.number, "number").reference(\.course, "course")
     var number = 0
     var course: Course?
+}
+
+/// A holder of references that are not weak, to one object and to many.
+struct ShelfFields: CloudFields {
+    static let cloudMap = CloudMap<Shelf>("Shelf").field(\.label, "label")
+        .reference(\.first, "first").references(\.books, "books")
+    var label = ""
+    var first: Book?
+    var books: [Book] = []
+}
+
+struct BookFields: CloudFields {
+    static let cloudMap = CloudMap<Book>("Book").field(\.title, "title")
+    var title = ""
 }
 
 /// A class of an app's own, with names of its own for the two keys.

@@ -10,7 +10,7 @@ package enum Seeds {
     package static let kept: [String: [UInt64]] = [
         "EnginePropertyTests": [813_438_059, 908_111_956],
         "FieldWiseTests": [414_496_644],
-        "MappedWorldTests": [30_532_257, 465_650_685, 924_039_828],
+        "MappedWorldTests": [30_532_257, 465_650_685, 623_311_091, 924_039_828],
         "ModelTests": [20_261_121],
         "QueryPropertyTests": [20_261_121],
         "RandomUseTests": [97_455_859, 141_098_400, 171_605_181],

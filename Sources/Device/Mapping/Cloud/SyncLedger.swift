@@ -21,6 +21,9 @@ final class SyncLedger: Sendable {
         var checksum: String
     }
 
+    /// By reference: what a record refers to, where not all of it was here to link to.
+    typealias UnlinkedNames = [String: Unlinked]
+
     /// One line.
     private struct Line: Codable {
         var type: String?
@@ -31,6 +34,7 @@ final class SyncLedger: Sendable {
         /// A field and its file.
         var field: String?
         var file: KnownFile?
+        var unlinked: UnlinkedNames?
         var key: String?
         var value: String?
     }
@@ -42,6 +46,8 @@ final class SyncLedger: Sendable {
         var values: [String: String] = [:]
         /// By type, name and field.
         var files: [String: [String: [String: KnownFile]]] = [:]
+        /// By type and name of the object that refers.
+        var unlinked: [String: [String: UnlinkedNames]] = [:]
         var lineCount = 0
         var file: FileHandle?
 
@@ -49,6 +55,7 @@ final class SyncLedger: Sendable {
             known.values.reduce(values.count) { $0 + $1.count }
                 + deleted.values.reduce(0) { $0 + $1.count }
                 + files.values.reduce(0) { $0 + $1.count }
+                + unlinked.values.reduce(0) { $0 + $1.count }
         }
 
         mutating func take(_ line: Line) {
@@ -59,7 +66,14 @@ final class SyncLedger: Sendable {
                 files[type, default: [:]][name, default: [:]][field] = line.file
                 return
             }
-            if line.known == nil { files[type]?[name] = nil }
+            if let names = line.unlinked {
+                unlinked[type, default: [:]][name] = names.isEmpty ? nil : names
+                return
+            }
+            if line.known == nil {
+                files[type]?[name] = nil
+                unlinked[type]?[name] = nil
+            }
             known[type, default: [:]][name] = line.known
             if let isPending = line.isPending {
                 deleted[type, default: [:]][name] = isPending
@@ -138,6 +152,20 @@ final class SyncLedger: Sendable {
         try write(new.map { Line(type: type, name: name, field: $0.key, file: $0.value) })
     }
 
+    func unlinked(_ type: String, _ name: String) -> UnlinkedNames {
+        state.withLock { $0.unlinked[type]?[name] ?? [:] }
+    }
+
+    /// The objects of a type that lack links.
+    func unlinkedObjects(_ type: String) -> [String: UnlinkedNames] {
+        state.withLock { $0.unlinked[type] ?? [:] }
+    }
+
+    func setUnlinked(_ type: String, _ name: String, _ names: UnlinkedNames) throws {
+        guard unlinked(type, name) != names else { return }
+        try write([Line(type: type, name: name, unlinked: names)])
+    }
+
     func setKnown(_ type: String, _ known: [String: Known]) throws {
         try write(known.map { Line(type: type, name: $0.key, known: $0.value) })
     }
@@ -157,6 +185,7 @@ final class SyncLedger: Sendable {
             state.known = [:]
             state.values = [:]
             state.files = [:]
+            state.unlinked = [:]
             if let url { try Self.rewrite(&state, to: url) }
         }
     }
@@ -187,6 +216,9 @@ final class SyncLedger: Sendable {
                     Line(type: type, name: name, field: $0.key, file: $0.value)
                 }
             }
+        }
+        for (type, names) in state.unlinked {
+            lines += names.map { Line(type: type, name: $0.key, unlinked: $0.value) }
         }
         state.lineCount = lines.count
         state.file = try reporting {

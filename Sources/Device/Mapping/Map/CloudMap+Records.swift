@@ -43,6 +43,15 @@ extension CloudMap {
         _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,
         mapping: CloudMapping
     ) throws -> [String: String] {
+        let name = record.recordID.recordName
+        let unlinked = mapping.ledger.unlinked(recordType, name)
+        for reference in references {
+            guard var lacking = unlinked[reference.name] else { continue }
+            lacking.missing.removeAll {
+                mapping.ledger.isDeleted(reference.target.recordTypeName, $0)
+            }
+            reference.keep(lacking, of: record, in: wanted)
+        }
         let new = try RecordSnapshot(wanted)
         let old = try RecordSnapshot(record)
         var digests: [String: String] = [:]
@@ -51,7 +60,7 @@ extension CloudMap {
             if let asset = field.read(entity) {
                 let digest = (asset as? CKAsset)?.fileURL.flatMap { FileDigest.text(of: $0) }
                 digests[field.name] = digest
-                let kept = mapping.ledger.file(recordType, record.recordID.recordName, field.name)
+                let kept = mapping.ledger.file(recordType, name, field.name)
                 let isThere =
                     kept != nil && kept?.digest == digest
                     && kept?.checksum == known?.knownValue?.fileChecksum

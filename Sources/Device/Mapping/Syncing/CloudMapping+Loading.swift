@@ -41,7 +41,13 @@ extension CloudMapping {
                 round?.setApplied(record)
                 if let links { filled.append((record, links)) }
             }
-            guard fetchReferences else { return objects }
+            guard fetchReferences else {
+                for (record, _) in filled {
+                    guard let type = entityType(named: record.recordType) else { continue }
+                    try noteUnloaded(type, record, objects[record.recordID.recordName])
+                }
+                return objects
+            }
             for record in level {
                 guard let type = entityType(named: record.recordType) else { continue }
                 try await findTargets(of: type, in: record, &objects, &missing)
@@ -53,17 +59,6 @@ extension CloudMapping {
             try await link(type, in: record, links, &objects)
         }
         return objects
-    }
-
-    /// What a reference has while its targets are not here.
-    private struct Links: Equatable {
-        var names: [String]
-        var objectCount: Int
-
-        init<E: CloudEntity>(_ reference: MappedReference<E>, _ entity: E) {
-            names = reference.names(of: entity)
-            objectCount = reference.objects(of: entity).count
-        }
     }
 
     /// - Parameter isSync: whether a newer edit, made since the sync compared both, stays as it is.
@@ -134,29 +129,6 @@ extension CloudMapping {
         ).values
         // In an order that is the same each time.
         return found.sorted { $0.recordID.recordName < $1.recordID.recordName }
-    }
-
-    /// Fills references, but for those that were edited since their object was filled.
-    private func link<E: CloudEntity>(
-        _ type: E.Type, in record: CKRecord, _ links: [Links],
-        _ objects: inout [String: any CloudEntity]
-    ) async throws {
-        let name = record.recordID.recordName
-        let references = E.cloudMap.references
-        guard !references.isEmpty, var entity = objects[name] as? E else { return }
-        var isLinked = false
-        while !isLinked {
-            isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
-                for (reference, before) in zip(references, links)
-                where Links(reference, entity) == before {
-                    reference.fill(
-                        &entity, .init(names: reference.names(in: record), objects: objects))
-                }
-            }
-        }
-        objects[name] = entity
-        try await store.keep(entity)
-        announce(E.self, name)
     }
 
     func remove<E: CloudEntity>(_ type: E.Type, _ name: String) async throws {

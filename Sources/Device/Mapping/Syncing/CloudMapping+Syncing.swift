@@ -40,6 +40,7 @@ extension CloudMapping {
                 let round = try await round(of: wanted, isForced: forced)
                 try await engaged(in: .syncing) {
                     for type in wanted { try await sync(type, in: round) }
+                    for type in types { try await linkArrived(type) }
                 }
                 try await source.exchange()
             }

@@ -1,0 +1,111 @@
+import StratusClient
+
+/// What a reference has while its targets are not here.
+struct Links: Equatable {
+    var names: [String]
+    var objectCount: Int
+
+    init<E: CloudEntity>(_ reference: MappedReference<E>, _ entity: E) {
+        names = reference.names(of: entity)
+        objectCount = reference.objects(of: entity).count
+    }
+}
+
+extension CloudMapping {
+    /// Fills references, but for those that were edited since their object was filled.
+    ///
+    /// A record may be here before what it refers to is: the ledger keeps such names, saves leave them in
+    /// the record, and ``linkArrived(_:)`` links them once they have come.
+    func link<E: CloudEntity>(
+        _ type: E.Type, in record: CKRecord, _ links: [Links],
+        _ objects: inout [String: any CloudEntity]
+    ) async throws {
+        let name = record.recordID.recordName
+        let map = E.cloudMap
+        guard !map.references.isEmpty, var entity = objects[name] as? E else { return }
+        let targets = objects
+        var unlinked: SyncLedger.UnlinkedNames = [:]
+        var isLinked = false
+        while !isLinked {
+            unlinked = [:]
+            isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
+                for (reference, before) in zip(map.references, links)
+                where Links(reference, entity) == before {
+                    reference.fill(
+                        &entity, .init(names: reference.names(in: record), objects: targets))
+                    unlinked[reference.name] = reference.unlinked(entity, in: record) {
+                        targets[$0] == nil && !isDeleted($0, reference)
+                    }
+                }
+            }
+        }
+        objects[name] = entity
+        // First, as an object that was kept has nothing that would tell.
+        try ledger.setUnlinked(map.recordType, name, unlinked)
+        try await store.keep(entity)
+        announce(E.self, name)
+    }
+
+    private func isDeleted<E: CloudEntity>(_ name: String, _ reference: MappedReference<E>) -> Bool
+    {
+        ledger.isDeleted(reference.target.recordTypeName, name)
+    }
+
+    /// Notes the references of objects that were filled without them.
+    func noteUnloaded<E: CloudEntity>(_ type: E.Type, _ record: CKRecord, _ object: Any?) throws {
+        guard let entity = object as? E else { return }
+        var unlinked: SyncLedger.UnlinkedNames = [:]
+        for reference in E.cloudMap.references where reference.objects(of: entity).isEmpty {
+            unlinked[reference.name] = reference.unlinked(entity, in: record) {
+                !isDeleted($0, reference)
+            }
+        }
+        try ledger.setUnlinked(E.cloudMap.recordType, record.recordID.recordName, unlinked)
+    }
+
+    /// Links objects of a type to what has come since they were filled.
+    func linkArrived<E: CloudEntity>(_ type: E.Type) async throws {
+        let all = ledger.unlinkedObjects(E.cloudMap.recordType)
+        for (name, unlinked) in all.sorted(by: { $0.key < $1.key }) {
+            guard let entity = try await store.fetch(type, syncID: name) else {
+                try ledger.setUnlinked(E.cloudMap.recordType, name, [:])
+                continue
+            }
+            try await linkArrived(entity, name, unlinked)
+        }
+    }
+
+    private func linkArrived<E: CloudEntity>(
+        _ entity: E, _ name: String, _ unlinked: SyncLedger.UnlinkedNames
+    ) async throws {
+        let map = E.cloudMap
+        var entity = entity
+        var found: [String: any CloudEntity] = [:]
+        var rest: SyncLedger.UnlinkedNames = [:]
+        for reference in map.references {
+            guard var lacking = unlinked[reference.name] else { continue }
+            for name in lacking.missing where !isDeleted(name, reference) {
+                found[name] = try await store.fetch(reference.target, syncID: name)
+            }
+            lacking.missing.removeAll { found[$0] != nil || isDeleted($0, reference) }
+            rest[reference.name] = lacking.missing.isEmpty ? nil : lacking
+        }
+        let arrived = found
+        var isChanged = false
+        var isLinked = arrived.isEmpty
+        while !isLinked {
+            isChanged = false
+            isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
+                for reference in map.references {
+                    guard let lacking = unlinked[reference.name] else { continue }
+                    isChanged = reference.join(arrived, of: lacking, to: &entity) || isChanged
+                }
+            }
+        }
+        if isChanged {
+            try await store.keep(entity)
+            announce(E.self, name)
+        }
+        try ledger.setUnlinked(map.recordType, name, rest)
+    }
+}

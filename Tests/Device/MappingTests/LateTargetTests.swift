@@ -1,0 +1,113 @@
+import Foundation
+import StratusClient
+import StratusMapping
+import StratusTesting
+import Testing
+
+/// Objects whose records are here before what they refer to.
+@Suite(.timeLimit(.minutes(5)))
+struct LateTargetTests {
+    let cloud = TestCloud()
+
+    private func device(_ name: String) async throws -> MappedDevice {
+        try await MappedDevice(cloud, name, types: [Shelf.self, Book.self])
+    }
+
+    /// A shelf of three books, of which the second, also its first, has no record any more.
+    ///
+    /// - Returns: the device that has all objects, and the record that is gone.
+    private func savedShelf() async throws -> (phone: MappedDevice, shelf: Shelf, gone: CKRecord) {
+        let phone = try await device("phone")
+        let books = ["Ada", "Bov", "Cid"].map { phone.add(Book(BookFields(title: $0))) }
+        let shelf = phone.add(Shelf(ShelfFields(label: "Old", first: books[1], books: books)))
+        try await phone.mapping.save(shelf)
+        let gone = try await phone.record(books[1].syncID)
+        try await phone.database.deleteRecord(withID: gone.recordID)
+        return (phone, shelf, gone)
+    }
+
+    private func saveAgain(_ gone: CKRecord, _ phone: MappedDevice) async throws {
+        let record = CKRecord(recordType: gone.recordType, recordID: gone.recordID)
+        for key in gone.allKeys() { record.setObject(gone.object(forKey: key), forKey: key) }
+        try await phone.database.save(record)
+    }
+
+    private func shelf(_ device: MappedDevice) throws -> Shelf {
+        try #require(device.store.memory.objects(Shelf.self).first)
+    }
+
+    @Test func lateTargetIsLinkedInItsPlace() async throws {
+        let (phone, _, gone) = try await savedShelf()
+        let tablet = try await device("tablet")
+        try await tablet.sync()
+        #expect(try shelf(tablet).books.map(\.title) == ["Ada", "Cid"])
+        #expect(try shelf(tablet).first == nil)
+        try await saveAgain(gone, phone)
+        // The note of what lacks is on the disk.
+        let again = try await tablet.restarted()
+        try await again.sync()
+        #expect(try shelf(again).books.map(\.title) == ["Ada", "Bov", "Cid"])
+        #expect(try shelf(again).first?.title == "Bov")
+        let dated = try shelf(again).changeDate
+        try await again.sync()
+        #expect(try shelf(again).changeDate == dated)
+    }
+
+    @Test func saveLeavesLateTargetsInTheRecord() async throws {
+        let (phone, saved, gone) = try await savedShelf()
+        let tablet = try await device("tablet")
+        try await tablet.sync()
+        let shelf = try shelf(tablet)
+        let new = tablet.add(Book(BookFields(title: "Dan")))
+        shelf.edit {
+            $0.label = "New"
+            $0.books.append(new)
+        }
+        try await tablet.mapping.save(shelf)
+        let record = try await tablet.record(saved.syncID)
+        let names = saved.books.map(\.syncID) + [new.syncID]
+        let books: [CKRecord.Reference]? = record["books"]
+        #expect(Set(books?.map(\.recordID.recordName) ?? []) == Set(names.compactMap(\.self)))
+        let first: CKRecord.Reference? = record["first"]
+        #expect(first?.recordID == gone.recordID)
+        try await saveAgain(gone, phone)
+        try await tablet.sync()
+        #expect(Set(shelf.books.map(\.title)) == ["Ada", "Bov", "Cid", "Dan"])
+        #expect(shelf.first?.title == "Bov")
+    }
+
+    @Test func editedReferenceIsNotReplacedByALateTarget() async throws {
+        let (phone, saved, gone) = try await savedShelf()
+        let tablet = try await device("tablet")
+        try await tablet.sync()
+        let shelf = try shelf(tablet)
+        let ada = try #require(shelf.books.first)
+        shelf.edit { $0.first = ada }
+        try await tablet.mapping.save(shelf)
+        try await saveAgain(gone, phone)
+        try await tablet.sync()
+        #expect(shelf.first === ada)
+        let first: CKRecord.Reference? = try await tablet.record(saved.syncID)["first"]
+        #expect(first?.recordID.recordName == ada.syncID)
+    }
+
+    /// An object that was filled without its references, as asked for.
+    @Test func saveLeavesUnloadedReferencesInTheRecord() async throws {
+        let phone = try await device("phone")
+        let tablet = try await device("tablet")
+        let books = ["Ada", "Bov"].map { phone.add(Book(BookFields(title: $0))) }
+        let saved = phone.add(Shelf(ShelfFields(label: "Old", first: books[1], books: books)))
+        try await phone.mapping.save(saved)
+        let copy = tablet.add(Shelf())
+        try await tablet.mapping.update(copy, from: try await phone.record(saved.syncID))
+        #expect(copy.books.isEmpty)
+        copy.edit { $0.label = "New" }
+        try await tablet.mapping.save(copy)
+        try await phone.sync()
+        #expect(saved.label == "New")
+        #expect(saved.books.map(\.title) == ["Ada", "Bov"])
+        #expect(saved.first?.title == "Bov")
+        try await tablet.sync()
+        #expect(copy.books.map(\.title) == ["Ada", "Bov"])
+    }
+}
