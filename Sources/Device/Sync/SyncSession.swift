@@ -153,6 +153,8 @@ public struct SyncSession: Sendable {
         if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
         if let zones = zonesOperation { return zones }
         if needsSubscription { return .saveSubscription }
+        // First whether a zone was deleted or made again: a full fetch of it cannot tell.
+        if needsDatabaseFetch, !isFetchingRound, !sendComesFirst { return .fetchDatabaseChanges }
         // A round of fetching is finished before anything else starts.
         if let zone = nextZone, isFetchingRound || !sendComesFirst {
             return .fetchZoneChanges(zone)

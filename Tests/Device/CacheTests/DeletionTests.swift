@@ -112,6 +112,27 @@ import Testing
         #expect(try tablet.texts() == ["a": "new"])
     }
 
+    /// The phone deletes a record that the tablet, unknown to it, has deleted and made anew; then it fetches all again,
+    /// as much of the zone as it has sent since being intact.
+    @Test func recordMadeAnewBelowIntactVersionStays() async throws {
+        let cloud = MemoryCloud()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
+        try tablet.delete("a")
+        try tablet.save("a", "another")
+        var another = try #require(
+            try tablet.cache.snapshot(RecordID(name: "a", zoneID: .list)))
+        another.system = .init(changeTag: "5.0", createdMilliseconds: 2_000_000)
+        cloud.pass()
+        try phone.delete("a")
+        try await phone.cache.sync()
+        let store = phone.cache.store
+        try store.dropToken(of: .list, lastIntactVersion: 9)
+        _ = try store.beginFetch(.list)
+        _ = try store.apply(ZonePage(records: [another], token: "0.9"), of: .list)
+        #expect(try phone.texts() == ["a": "another"])
+        #expect(try await phone.cache.status().pendingCount == 0)
+    }
+
     @Test func savingStaleRecordKeepsItDeleted() async throws {
         let (cloud, phone) = try await synced()
         let stale = try await #require(try phone.cache.record(for: id("a")))

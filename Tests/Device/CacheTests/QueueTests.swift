@@ -88,8 +88,10 @@ import Testing
         try save("list", owner: "root")
         try save("root", owner: "item5")
         func names(_ itemLimit: Int) throws -> [String] {
-            try phone.cache.store.nextBatch(itemLimit: itemLimit, bytesLimit: 1_000_000)
-                .map(\.change.id.name)
+            let store = phone.cache.store
+            let batch = try store.nextBatch(itemLimit: itemLimit, bytesLimit: 1_000_000)
+            try store.noteFailure(of: batch, SyncFailure(.limitExceeded))
+            return batch.map(\.change.id.name)
         }
         #expect(try names(3) == ["item5", "root", "list"])
         #expect(try names(100) == ["item5", "root", "list"] + (0..<5).map { "item\($0)" })

@@ -148,8 +148,12 @@ import Testing
     }
 
     /// The tablet, which has not heard of the deletion, edits the record after it.
-    @Test(arguments: [["phone", "tablet"], ["tablet", "phone"]])
-    func recordEditedAfterItsLostDeletionStaysDeleted(order: [String]) async throws {
+    ///
+    /// - Parameter isMadeAnew: whether it is the second of its name.
+    @Test(arguments: [["phone", "tablet"], ["tablet", "phone"]], [false, true])
+    func recordEditedAfterItsLostDeletionStaysDeleted(
+        order: [String], isMadeAnew: Bool
+    ) async throws {
         try await folder.run("phone") { phone in
             try phone.save("b", "1")
             try await phone.sync()
@@ -158,6 +162,10 @@ import Testing
         try folder.takeCopy()
         try await folder.run("phone") { phone in
             try phone.save("a", "1")
+            try await phone.sync()
+            guard isMadeAnew else { return }
+            try phone.delete("a")
+            try phone.save("a", "2")
             try await phone.sync()
         }
         try await folder.sync("tablet", "phone")
@@ -206,6 +214,37 @@ import Testing
             try await folder.run(device) { cache in
                 try await cache.sync()
                 #expect(try cache.texts() == ["b": "1"], "\(device)")
+            }
+        }
+    }
+
+    /// The tablet deletes a record and makes another of its name; the phone, which has not heard of that, deletes the
+    /// first one, and later hears that history was lost.
+    @Test func deletionBeforeALossSparesRecordMadeAnewElsewhere() async throws {
+        try await folder.run("phone") { phone in
+            for name in ["a", "b"] { try phone.save(name, "1") }
+            try await phone.sync()
+        }
+        try await folder.sync("phone", "tablet")
+        try await folder.run("tablet") { tablet in
+            try tablet.delete("a")
+            try tablet.save("a", "another")
+        }
+        try await folder.run("phone") { phone in
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try await folder.run("phone") { cloud in
+            cloud.next(of: ChangesZone.self, .expireChangeTokens)
+        } _: { phone in
+            await phone.fetchSoon(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone", "tablet")
+        for device in ["phone", "tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == ["a": "another", "b": "1"], "\(device)")
             }
         }
     }

@@ -105,6 +105,17 @@ import Testing
         }
     }
 
+    @Test func deletedRecordsReadBack() throws {
+        try withCache("2026-11-records") { cache in
+            let records = try cache.store.pool.read { database in
+                try Row.fetchAll(
+                    database, sql: "SELECT name, madeAnew FROM tombstone WHERE madeAnew IS NOT NULL"
+                ).map { [$0[0] as String: $0[1] as Int64] }
+            }
+            #expect(records == [["deleted offline": 1_780_000_002_000]])
+        }
+    }
+
     /// What the app was not told, and what other processes did not hear of.
     @Test func reportsAndChangesReadBack() throws {
         try withCache("2026-11-databases") { cache in

@@ -112,7 +112,92 @@ import Testing
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
+    /// What an earlier attempt may have done at the service, and no change tag keeps from being done twice.
+    enum Unanswered: CaseIterable {
+        case newRecord, deletion, deletionOfFormerRecord
+    }
+
+    /// Before it is sent again the zone's changes tell what became of it: somebody may have deleted the new record
+    /// since, or made anew the deleted one.
+    @Test(arguments: Unanswered.allCases, [false, true])
+    func unansweredChangeWaitsForZonesChanges(_ change: Unanswered, isKilled: Bool) async throws {
+        let (_, phone, _) = try await synced()
+        switch change {
+        case .newRecord: try phone.save("b", "1")
+        case .deletion: try phone.delete("a")
+        case .deletionOfFormerRecord:
+            try phone.delete("a")
+            try phone.save("a", "new")
+        }
+        func next() throws -> [OutgoingChange] {
+            try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        }
+        let batch = try next()
+        #expect(batch.count == 1)
+        if isKilled {
+            try phone.restart()
+        } else {
+            try phone.cache.store.noteFailure(of: batch, SyncFailure(.serverResponseLost))
+        }
+        let store = phone.cache.store
+        #expect(try next().isEmpty)
+        #expect(try !store.hasSendable())
+        #expect(try store.backlog().zonesToFetch == [.list])
+        let page = try await phone.link.zoneChanges(
+            .list, since: nil, knowing: [], limit: nil)
+        _ = try store.apply(page, of: .list)
+        #expect(try next().map(\.change) == batch.map(\.change))
+    }
+
+    /// What must be there first goes first, also when nobody knows whether it is.
+    @Test func childWaitsWithItsUnansweredParent() async throws {
+        let (_, phone, _) = try await synced()
+        try phone.save("parent", "1")
+        let store = phone.cache.store
+        let batch = try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        try store.noteFailure(of: batch, SyncFailure(.serverResponseLost))
+        try phone.cache.save([
+            LocalEdit(
+                id: RecordID(name: "child", zoneID: .list), type: "Item",
+                changes: [Field(name: "text", value: .string("1"))], parent: .set("parent"))
+        ])
+        #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
+    }
+
+    /// The running loop hears that the record was deleted, and does not send it a second time.
+    @Test func newRecordDeletedBeforeItIsSentAgainStaysDeleted() async throws {
+        let (cloud, phone, tablet) = try await synced()
+        // The database's changes, the zone's, then the upload.
+        phone.link.fail(call: 2, .answerLost)
+        try phone.save("b", "1")
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        try await delete("b", on: tablet)
+        let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        _ = try await phone.link.send(batch, isAtomic: false)
+        #expect(cloud.record("b") == nil)
+        try await phone.sync()
+        #expect(cloud.record("b") == nil)
+        #expect(try phone.text("b") == nil)
+    }
+
     // MARK: A deletion without an answer
+
+    /// The phone's record arrived without its knowing; the tablet deleted it, and made another of its name.
+    @Test func deletionOfUnansweredRecordSparesOneMadeAnewElsewhere() async throws {
+        let (cloud, phone, tablet) = try await synced()
+        try phone.save("b", "1")
+        try await sendAndDie(phone)
+        try await delete("b", on: tablet)
+        try await tablet.cache.sync()
+        cloud.pass()
+        try tablet.save("b", "another")
+        try await tablet.cache.sync()
+        try phone.delete("b")
+        try await phone.sync()
+        #expect(cloud.record("b")?["text"] == .string("another"))
+        #expect(try phone.text("b") == "another")
+        #expect(try await phone.cache.status().pendingCount == 0)
+    }
 
     @Test func unansweredDeletionSparesRecordMadeAnewElsewhere() async throws {
         let (cloud, phone, tablet) = try await synced()

@@ -113,6 +113,21 @@ import Testing
         #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
     }
 
+    /// A zone's own changes do not tell that it was deleted and made again.
+    @Test func databaseIsFetchedBeforeZonesThatWait() {
+        var session = SyncSession.prepared(zonesToFetch: [.list])
+        var now = 0.0
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+        // Not between the pages of a round.
+        session.notified()
+        session.zonePageFetched(.list, moreComing: true, hasPendingChanges: false, at: now)
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+        session.zonePageFetched(.list, moreComing: false, hasPendingChanges: false, at: now)
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+    }
+
     @Test func syncNowSkipsDebounce() {
         var session = SyncSession.sending()
         session.localChange(at: 5)

@@ -230,13 +230,6 @@ extension SyncDriver {
         do {
             try keepServiceTime()
             try store.noteFailure(of: batch, failure)
-            if failure.leavesArrivalUnknown {
-                // Whose deletion may have arrived, somebody may have made anew since: look before it is
-                // sent again.
-                for item in batch where item.change.kind == .delete {
-                    session.notified(of: item.change.id.zoneID)
-                }
-            }
             switch effect {
             case nil: break
             case .dropDatabaseToken:

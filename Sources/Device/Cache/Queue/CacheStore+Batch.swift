@@ -9,13 +9,41 @@ extension CacheStore {
     /// first fetch could not tell a save that never arrived from one whose record was deleted since. A new record
     /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
     /// they tell later is then a deletion of the new one. A zone with records of a newer app waits for it.
+    /// What ``isUnanswered`` waits too.
     private var sendable: String {
         """
         errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1
             AND token IS NOT NULL AND isRefetching <> 2)
-        AND NOT (isMadeAnew AND baseType IS NULL)
+        AND NOT (isMadeAnew AND baseType IS NULL) AND NOT (\(Self.isUnanswered))
         AND zone NOT IN (\(held.withLock { $0.keys.map(String.init).joined(separator: ", ") }))
         """
+    }
+
+    /// The condition for a pending change to be one that may have arrived, and that would do more than was meant if it
+    /// arrived again: a new record would come back that somebody deleted since, and what somebody made anew since would
+    /// be deleted. An edit goes out with a change tag, and arrives once. The zone's changes, as they are fetched next,
+    /// tell whether it did.
+    private static let isUnanswered =
+        "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
+
+    /// The zones whose changes must be fetched before all that is pending can be sent.
+    func zonesWithUnanswered() throws -> [ZoneID] {
+        try read { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
+                        AND id IN (SELECT zone FROM pending WHERE \(Self.isUnanswered)) ORDER BY id
+                    """)
+            return rows.map { ZoneRow($0).id }
+        }
+    }
+
+    /// All changes of a zone are here: what was sent without an answer and is still pending did not arrive.
+    func heardOfUnanswered(in zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: "UPDATE pending SET isUncertain = 0 WHERE zone = ? AND isUncertain <> 0"
+        ).execute(arguments: [zone.key])
     }
 
     /// The same, with the owners as arguments whose zones take no saves.
@@ -54,7 +82,7 @@ extension CacheStore {
                     ORDER BY \(order) LIMIT ?
                     """)
             var walk = DependencyWalk<RecordID, OutgoingChange>()
-            // What needs a record that waits for its files waits with it.
+            // What needs a record that waits, for its files or its answer, waits with it.
             var waiting: Set<RecordID> = []
             var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
             let rows = try Row.fetchCursor(
@@ -70,7 +98,7 @@ extension CacheStore {
                         guard let needed = try sendableSave(of: id, zone, database) else {
                             continue
                         }
-                        if try waitsForUpload(needed, database) {
+                        if try needed.isUnanswered || waitsForUpload(needed, database) {
                             waiting.insert(id)
                         } else {
                             walk.begin(at: try outgoing(needed, zone, database))

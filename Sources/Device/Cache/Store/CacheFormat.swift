@@ -24,6 +24,7 @@ enum CacheFormat {
             .init("events", sql: events),
             .init("assets", sql: assets),
             .init("times of deletions", sql: timesOfDeletions),
+            .init("deleted records", sql: deletedRecords),
         ],
         unmarkedFormats: 1...2)
 
@@ -193,6 +194,10 @@ enum CacheFormat {
 
     // tombstone.deleted: when this device deleted it, in milliseconds since 1970; NULL for what others deleted.
     private static let timesOfDeletions = "ALTER TABLE tombstone ADD COLUMN deleted INTEGER;"
+
+    // tombstone.madeAnew: when the deleted record was made under the name of one deleted before, in milliseconds since
+    // 1970; NULL for the first of its name.
+    private static let deletedRecords = "ALTER TABLE tombstone ADD COLUMN madeAnew INTEGER;"
 
     /// The database that has the zones of an owner: whoever is not the user shares theirs.
     private static let databaseOfOwner = """

@@ -76,6 +76,11 @@ struct PendingRow {
         case underWay = 2
     }
 
+    /// Whether it waits for the zone's changes; see `CacheStore.isUnanswered`.
+    var isUnanswered: Bool {
+        delivery != .notSent && (change.kind == .delete || base?.system == nil || isMadeAnew)
+    }
+
     /// How many columns there are.
     static let columnCount = 16
 

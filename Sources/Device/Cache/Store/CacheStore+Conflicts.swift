@@ -83,8 +83,7 @@ extension CacheStore {
         here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
-        let isAnother = pending.base.map { isMadeAnew(server, after: $0) } ?? false
-        if try isAnother
+        if try isMadeAnew(server, after: pending.base, database)
             || pending.base?.isOfAnotherRecord(than: server) == true
                 && !isSentAgain(server, pending, zone, database)
         {
@@ -215,9 +214,7 @@ extension CacheStore {
 
     /// Whether a record was made under the name of another after that was deleted, as far as its times tell.
     private func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
-        guard let record, let key = fieldTimesKey(ofType: record.type),
-            let made = FieldTimes(record[key]).madeAnewMilliseconds
-        else { return false }
-        return made > FieldTimes(other[key]).madeAnewMilliseconds ?? .min
+        guard let made = record.flatMap({ madeAnewMilliseconds($0) }) else { return false }
+        return made > madeAnewMilliseconds(other) ?? .min
     }
 }

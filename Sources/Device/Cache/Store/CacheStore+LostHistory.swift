@@ -84,7 +84,8 @@ extension CacheStore {
             guard isCommon,
                 try createsZones
                     ? hasTombstone(of: server.id, database)
-                    : deletionMilliseconds(of: server.id, database) != nil
+                    : deletionMilliseconds(of: server.id, database) != nil,
+                try !isMadeAnew(server, database)
             else { return false }
             try queue(
                 .delete, server.id.name, zone, base: server,

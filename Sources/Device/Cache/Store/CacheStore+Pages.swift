@@ -81,6 +81,7 @@ extension CacheStore {
                     try forgetRemaking(of: zone, database)
                 }
                 try heardOfDeletions(in: zone, database)
+                try heardOfUnanswered(in: zone, database)
                 try forgetSentTags(of: zone, database)
             }
             try database.execute(

@@ -84,12 +84,18 @@ extension CacheStore {
         _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil, _ database: Database
     ) throws -> Bool {
         let statement = try database.cachedStatement(
-            sql: "DELETE FROM record WHERE zone = ? AND name = ? RETURNING id")
-        guard let key = try Int64.fetchOne(statement, arguments: [zone.key, name]) else {
+            sql: """
+                DELETE FROM record WHERE zone = ? AND name = ?
+                RETURNING id, \(RecordSnapshot.columns)
+                """)
+        let id = RecordID(name: name, zoneID: zone.id)
+        guard let row = try Row.fetchOne(statement, arguments: [zone.key, name]) else {
             return false
         }
-        try maintain(.removed, key, RecordID(name: name, zoneID: zone.id), database)
-        try addTombstone(zone.id, name, deleted: milliseconds, database)
+        let removed = try RecordSnapshot(row, id: id, type: row[1], at: 2)
+        try maintain(.removed, row[0], id, database)
+        try addTombstone(
+            zone.id, name, deleted: milliseconds, madeAnew: madeAnewMilliseconds(removed), database)
         return true
     }
 

@@ -31,7 +31,7 @@ extension CacheStore {
         of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
         guard let deleted = try deletionMilliseconds(of: server.id, database),
-            wasThere(server, at: deleted)
+            wasThere(server, at: deleted), try !isMadeAnew(server, database)
         else { return false }
         try queue(
             .delete, server.id.name, zone, base: server, editedMilliseconds: deleted, database)
@@ -53,6 +53,30 @@ extension CacheStore {
         var lost = LostHistory(lastIntactVersion: 0)
         lost.deletedAgain = ids
         if let event = lost.event(in: zone) { outcome.events.append(event) }
+    }
+
+    /// Whether a record of the service was made under the name of the one that was deleted here, or elsewhere, as far as
+    /// its times tell: no deletion of that one takes it, whichever came first.
+    ///
+    /// - Parameter base: the deleted one, as far as the deletion that is pending has it.
+    func isMadeAnew(
+        _ server: RecordSnapshot, after base: RecordSnapshot? = nil, _ database: Database
+    ) throws -> Bool {
+        guard let made = madeAnewMilliseconds(server) else { return false }
+        let deleted = try Int64?.fetchOne(
+            database.cachedStatement(
+                sql: """
+                    SELECT madeAnew FROM tombstone
+                    WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
+                    """),
+            arguments: [server.id.zoneID.ownerName, server.id.zoneID.name, server.id.name])
+        let known = [deleted ?? nil, base.flatMap { madeAnewMilliseconds($0) }]
+        return made > known.compactMap(\.self).max() ?? .min
+    }
+
+    /// When a record was made under the name of one that was deleted; nil for the first of its name.
+    func madeAnewMilliseconds(_ record: RecordSnapshot) -> Int64? {
+        fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).madeAnewMilliseconds }
     }
 
     /// Whether a record was there at a time, as far as it tells: a value of it is as old.

@@ -69,16 +69,21 @@ extension CacheStore {
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
-    /// - Parameter milliseconds: when it was deleted here; nil for what others deleted.
+    /// - Parameters:
+    ///   - milliseconds: when it was deleted here; nil for what others deleted.
+    ///   - madeAnew: which of the records of its name it was.
     func addTombstone(
-        _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, _ database: Database
+        _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, madeAnew: Int64? = nil,
+        _ database: Database
     ) throws {
         try database.cachedStatement(
             sql: """
-                INSERT OR REPLACE INTO tombstone (database, owner, zone, name, deleted)
-                VALUES (?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO tombstone (database, owner, zone, name, deleted, madeAnew)
+                VALUES (?, ?, ?, ?, ?, ?)
                 """
-        ).execute(arguments: [scope.rawValue, zone.ownerName, zone.name, name, milliseconds])
+        ).execute(arguments: [
+            scope.rawValue, zone.ownerName, zone.name, name, milliseconds, madeAnew,
+        ])
     }
 
     /// Remembers that a zone was here; that speaks for its records too.

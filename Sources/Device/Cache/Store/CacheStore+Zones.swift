@@ -10,6 +10,7 @@ extension CacheStore {
     /// What a session must know to start on this file.
     func backlog() throws -> SyncBacklog {
         let hasPending = try hasSendable()
+        let unanswered = Set(try zonesWithUnanswered())
         return try read { database in
             var backlog = SyncBacklog(hasPendingChanges: hasPending)
             backlog.isSubscriptionSaved =
@@ -31,7 +32,9 @@ extension CacheStore {
                 case .refused, .detached: break
                 case .existing:
                     // Nothing is sent into one that was never fetched.
-                    if row[7] as Bool || zone.token == nil { backlog.zonesToFetch.append(zone.id) }
+                    if row[7] as Bool || zone.token == nil || unanswered.contains(zone.id) {
+                        backlog.zonesToFetch.append(zone.id)
+                    }
                 }
             }
             return backlog
