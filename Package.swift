@@ -249,7 +249,10 @@ let package = Package(
             path: "Benchmarks/Sight"),
         // What many records cost on the device: Scripts/bench cache.
         .executableTarget(
-            name: "cache-bench", dependencies: ["StratusCache", "StratusClient"],
+            name: "cache-bench",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusWire",
+            ],
             path: "Benchmarks/Cache"),
 
         // The proofs.
@@ -280,7 +283,7 @@ let package = Package(
             dependencies: [
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
                 "StratusRuntime", "StratusSQLite", "StratusStorage", "StratusSync",
-                "StratusSyncEngine", "StratusTesting", "StratusWire", grdb, inMemoryTracing,
+                "StratusSyncEngine", "StratusTesting", "StratusWire", inMemoryTracing,
                 tracing,
             ],
             path: "Tests/Device/CacheTests"),
@@ -296,7 +299,7 @@ let package = Package(
             dependencies: [
                 "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
                 "StratusRuntime", "StratusSchema", "StratusService", "StratusTesting",
-                "StratusWire", grdb, inMemoryLogging, logging,
+                "StratusWire", inMemoryLogging, logging,
             ],
             path: "Tests/Device/MappingTests"),
         .testTarget(
@@ -369,7 +372,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "StratusCache", "StratusMapping", "StratusRecords", "StratusService",
-                "StratusStorage", "StratusTesting", "StratusWire", grdb,
+                "StratusStorage", "StratusTesting", "StratusWire",
             ],
             path: "Tests/Documents/DocumentationTests"),
         // Reads the tree's texts alone.

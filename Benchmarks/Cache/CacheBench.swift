@@ -16,6 +16,15 @@ struct CacheBench {
     ]
 
     static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "first" {
+            let numbers = arguments.dropFirst().compactMap { Int($0) }
+            let sync = FirstSync(
+                recordCount: numbers.first ?? 1_000_000,
+                recordsPerPage: numbers.dropFirst().first ?? 200,
+                isDeclared: arguments.contains("declared"))
+            return say("first sync, records/s", try await sync.fromPages())
+        }
         let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
         let path = NSTemporaryDirectory() + "bench-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
@@ -134,7 +143,7 @@ struct CacheBench {
         values.isEmpty ? .nan : values.sorted()[values.count / 2]
     }
 
-    private static func residentMegabytes() -> Double {
+    static func residentMegabytes() -> Double {
         #if os(Linux)
             let words = FileManager.default.contents(atPath: "/proc/self/statm")
                 .map { String(decoding: $0, as: UTF8.self).split(separator: " ") }
@@ -145,7 +154,7 @@ struct CacheBench {
         #endif
     }
 
-    private static func say(_ name: String, _ value: Double) {
+    static func say(_ name: String, _ value: Double) {
         print(name + ":", (value * 1_000).rounded() / 1_000)
     }
 

@@ -210,19 +210,31 @@ package struct DatabasePage: Sendable {
 }
 
 package struct ZonePage: Sendable {
-    package var records: [RecordSnapshot]
+    package var records: [FetchedRecord]
     package var deletedNames: [String]
     package var token: String
     package var moreComing: Bool
+    /// How many changes are still to come, at the most; nil where the service does not tell.
+    package var remainingCount: Int?
+
+    package init(
+        fetched records: [FetchedRecord], deletedNames: [String] = [], token: String,
+        moreComing: Bool = false, remainingCount: Int? = nil
+    ) {
+        self.remainingCount = remainingCount
+        self.records = records
+        self.deletedNames = deletedNames
+        self.token = token
+        self.moreComing = moreComing
+    }
 
     package init(
         records: [RecordSnapshot] = [], deletedNames: [String] = [], token: String,
         moreComing: Bool = false
     ) {
-        self.records = records
-        self.deletedNames = deletedNames
-        self.token = token
-        self.moreComing = moreComing
+        self.init(
+            fetched: records.map { .record($0) }, deletedNames: deletedNames, token: token,
+            moreComing: moreComing)
     }
 }
 

@@ -25,6 +25,7 @@ extension CacheStore {
                     UPDATE zone SET pass = pass + 1, isRefetching =
                         CASE WHEN pass = 0 OR isRefetching = 2 THEN 2 ELSE 1 END WHERE id = ?
                     """, arguments: [row.key])
+            try forgetProgress(of: row, database)
             return .everything
         }
     }
@@ -47,13 +48,23 @@ extension CacheStore {
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
             try noteTimes(
-                fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
+                fetched: page.records.compactMap(\.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
             let loss = try lossMilliseconds(in: zone, database)
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
-            for answered in page.records {
+            let isPlain = lost == nil && loss == nil
+            var types = try file.types(database)
+            for fetched in page.records {
+                if isPlain, case .row(let row) = fetched, isKeptAsItCame(row),
+                    try !(hasPending && pending(row.name, zone, database) != nil),
+                    try insert(row, zone, &types, database)
+                {
+                    outcome.changedIDs.insert(RecordID(name: row.name, zoneID: zone.id))
+                    continue
+                }
+                let answered = try fetched.snapshot(in: zone.id)
                 let server = migratedLocally(
                     answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type)))
                 if hasPending, var row = try pending(server.id.name, zone, database) {
@@ -69,6 +80,7 @@ extension CacheStore {
                     try migrateAsEdit(server, zone, &outcome, database)
                 }
                 if outcome.haltReason != nil { return }
+                types = try file.types(database)
             }
             for name in page.deletedNames {
                 try meetDeletion(of: name, zone, &outcome, database)
@@ -81,6 +93,7 @@ extension CacheStore {
                 try heardOfDeletions(in: zone, database)
                 try forgetSentTags(of: zone, database)
             }
+            try noteProgress(page, of: zone, database)
             try database.execute(
                 sql: """
                     UPDATE zone SET token = ?, state = max(state, 1),
@@ -90,6 +103,12 @@ extension CacheStore {
                 arguments: [page.token, page.moreComing, page.moreComing, zone.key])
             try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
         }
+    }
+
+    /// Whether there is nothing about a record that this device knows better: no field of its type that the
+    /// app encrypts, and no version.
+    private func isKeptAsItCame(_ row: FetchedRow) -> Bool {
+        versions.declarations[row.type] == nil && encryptedKeys(ofType: row.type).isEmpty
     }
 
     /// The service's record takes the place of a row without local edits.

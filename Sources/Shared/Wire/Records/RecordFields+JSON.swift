@@ -7,7 +7,7 @@ extension RecordFields {
     public func values() throws(WireError) -> [Field] {
         switch self {
         case .values(let fields): fields
-        case .encoded(let bytes): try readWire(FieldList.self, from: bytes).fields
+        case .encoded(let bytes), .kept(let bytes): try readWire(FieldList.self, from: bytes).fields
         }
     }
 
@@ -16,7 +16,7 @@ extension RecordFields {
     public func encoded() -> [UInt8] {
         switch self {
         case .values(let fields): Self.encode(fields)
-        case .encoded(let bytes): bytes
+        case .encoded(let bytes), .kept(let bytes): bytes
         }
     }
 
@@ -73,7 +73,7 @@ extension RecordFields: WireReadable, WireWritable {
     public func write(to writer: inout JSONWriter) {
         switch self {
         case .values(let fields): writer.fields(fields, numbersAsStrings: false)
-        case .encoded(let bytes): writer.raw(bytes)
+        case .encoded(let bytes), .kept(let bytes): writer.raw(bytes)
         }
     }
 }

@@ -1,0 +1,95 @@
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusSync
+import Synchronization
+
+/// What one page of a zone's changes is asked for with.
+struct PageQuestion: Hashable, Sendable {
+    var zone: ZoneID
+    var token: String?
+    var knownTags: [String]
+}
+
+/// The page that follows, asked for while this one is written: the network and the file are busy at once.
+///
+/// There is one at the most. It is an answer to the question that comes next, early, and nothing else: whatever the
+/// session does in between, be it a pause, makes it void. Its failure is that of the operation that would have asked.
+final class PageAhead: Sendable {
+    let question: PageQuestion
+    private let answer = Mutex<Result<ZonePage, any Error>?>(nil)
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(
+        _ question: PageQuestion, in world: World,
+        _ fetch: @escaping @Sendable (PageQuestion) async throws -> ZonePage
+    ) {
+        self.question = question
+        let task = world.startTask("cache page ahead") { [self] in
+            let answer: Result<ZonePage, any Error>
+            do {
+                answer = .success(try await fetch(question))
+            } catch {
+                answer = .failure(error)
+            }
+            self.answer.withLock { $0 = answer }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    /// How many records came, as far as they did.
+    var recordCount: Int {
+        guard case .success(let page) = answer.withLock({ $0 }) else { return 0 }
+        return page.records.count
+    }
+
+    func cancel() { task.withLock { $0 }?.cancel() }
+
+    func page() async throws -> ZonePage {
+        await withTaskCancellationHandler {
+            await task.withLock { $0 }?.value
+        } onCancel: {
+            cancel()
+        }
+        guard let answer = answer.withLock({ $0 }) else { throw CancellationError() }
+        return try answer.get()
+    }
+}
+
+extension SyncDriver {
+    /// Forgets the page that was asked for before its turn.
+    func dropPageAhead() {
+        pageAhead?.cancel()
+        pageAhead = nil
+    }
+
+    /// A page: the one that was asked for already, or one that is asked for now; and, where more is to come, asks for
+    /// the next.
+    func page(_ question: PageQuestion) async throws -> ZonePage {
+        let ahead = pageAhead
+        pageAhead = nil
+        let page: ZonePage
+        if let ahead, ahead.question == question {
+            page = try await ahead.page()
+        } else {
+            ahead?.cancel()
+            page = try await Self.fetch(question, remote, settings)
+        }
+        if page.moreComing {
+            var next = question
+            next.token = page.token
+            pageAhead = PageAhead(next, in: world) { [remote, settings] in
+                try await Self.fetch($0, remote, settings)
+            }
+        }
+        return page
+    }
+
+    private static func fetch(
+        _ question: PageQuestion, _ remote: any RemoteDatabase, _ settings: SyncSettings
+    ) async throws -> ZonePage {
+        try await remote.zoneChanges(
+            question.zone, since: question.token, knowing: question.knownTags,
+            limit: settings.recordsPerPage)
+    }
+}
