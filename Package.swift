@@ -252,6 +252,7 @@ let package = Package(
             name: "cache-bench",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusWire",
+                grdbSQLite,
             ],
             path: "Benchmarks/Cache"),
 

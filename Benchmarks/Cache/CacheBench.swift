@@ -17,13 +17,14 @@ struct CacheBench {
 
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
-        if arguments.first == "first" {
-            let numbers = arguments.dropFirst().compactMap { Int($0) }
-            let sync = FirstSync(
-                recordCount: numbers.first ?? 1_000_000,
-                recordsPerPage: numbers.dropFirst().first ?? 200,
-                isDeclared: arguments.contains("declared"))
-            return say("first sync, records/s", try await sync.fromPages())
+        let first = FirstSync(
+            recordCount: arguments.lazy.compactMap { Int($0) }.first ?? 1_000_000,
+            isDeclared: arguments.contains("declared"))
+        switch arguments.first {
+        case "first": return try await first.fromPages()
+        case "fill": return try await first.fill()
+        case "service": return try await first.fromService()
+        default: break
         }
         let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
         let path = NSTemporaryDirectory() + "bench-\(UUID().uuidString).sqlite"
@@ -141,6 +142,15 @@ struct CacheBench {
 
     private static func median(_ values: [Double]) -> Double {
         values.isEmpty ? .nan : values.sorted()[values.count / 2]
+    }
+
+    /// Of this process so far, in its own code and the kernel's.
+    static func processorSeconds() -> Double {
+        var usage = rusage()
+        getrusage(RUSAGE_SELF, &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) {
+            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+        }
     }
 
     static func residentMegabytes() -> Double {

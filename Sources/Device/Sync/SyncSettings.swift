@@ -59,7 +59,8 @@ public struct SyncSettings: Hashable, Sendable {
     /// subscription is this session's own.
     public var fetchIntervalSeconds: Double? = 60
 
-    /// Records in one page of a zone's changes; nil leaves it to the service.
+    /// Records in one page of a zone's changes; nil leaves it to the service, and asks our own for 2,000 where all
+    /// of a zone is fetched.
     public var recordsPerPage: Int?
 
     /// Whether an upload is all or nothing within each custom zone.

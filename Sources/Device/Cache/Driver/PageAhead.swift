@@ -9,6 +9,8 @@ struct PageQuestion: Hashable, Sendable {
     var zone: ZoneID
     var token: String?
     var knownTags: [String]
+    /// Whether all of the zone is fetched, not what changed lately.
+    var isFull: Bool
 }
 
 /// The page that follows, asked for while this one is written: the network and the file are busy at once.
@@ -85,11 +87,16 @@ extension SyncDriver {
         return page
     }
 
+    /// Records of a page of a full fetch: each page is waited for until it is on the disk. Our service gives no
+    /// more.
+    private static let fullPageRecords = 2_000
+
     private static func fetch(
         _ question: PageQuestion, _ remote: any RemoteDatabase, _ settings: SyncSettings
     ) async throws -> ZonePage {
         try await remote.zoneChanges(
             question.zone, since: question.token, knowing: question.knownTags,
-            limit: settings.recordsPerPage)
+            limit: settings.recordsPerPage
+                ?? (question.isFull && !remote.isAppleService ? fullPageRecords : nil))
     }
 }

@@ -144,7 +144,9 @@ extension SyncDriver {
             return
         }
         let page = try await page(
-            PageQuestion(zone: zone, token: token, knownTags: try store.sentTags(of: zone)))
+            PageQuestion(
+                zone: zone, token: token, knownTags: try store.sentTags(of: zone),
+                isFull: try store.isRefetching(zone)))
         let begun = fullFetch ?? (now, 0)
         let outcome = try store.apply(page, of: zone)
         fullFetch = page.moreComing ? (begun.0, begun.1 + page.records.count) : nil

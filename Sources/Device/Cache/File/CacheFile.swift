@@ -103,11 +103,7 @@ final class CacheFile: Sendable {
                 throw DatabaseError(resultCode: .SQLITE_FULL, message: "The test said so.")
             }
             if trouble == .killedBefore { throw killed() }
-            let value = try pool.write { database in
-                let value = try body(database)
-                try writeEvents(events.withLock { $0 }, database)
-                return value
-            }
+            let value = try writeWithEvents(in: pool, body)
             if trouble == .killedAfter { throw killed() }
             lock.touch()
             return value
@@ -124,6 +120,27 @@ final class CacheFile: Sendable {
                 cause: error)
         } catch {
             noteDamage(error)
+            throw error
+        }
+    }
+
+    /// Writes what happened too, once: what was not committed waits for the next transaction.
+    private func writeWithEvents<Value>(
+        in pool: any DatabaseWriter, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        var taken: [LoggedEvent] = []
+        do {
+            return try pool.write { database in
+                let value = try body(database)
+                taken = events.withLock { events in
+                    defer { events = [] }
+                    return events
+                }
+                try writeEvents(taken, database)
+                return value
+            }
+        } catch {
+            events.withLock { $0 = (taken + $0).suffix(CacheLog.limit) }
             throw error
         }
     }

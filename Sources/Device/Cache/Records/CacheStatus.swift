@@ -69,7 +69,9 @@ public struct CacheStatus: Hashable, Sendable {
         both.delaySeconds = max(delaySeconds, other.delaySeconds)
         both.retryCount = max(retryCount, other.retryCount)
         both.lastFailure = lastFailure ?? other.lastFailure
-        both.fetch = fetch.map { one in other.fetch.map { one.joined(with: $0) } ?? one } ?? other.fetch
+        both.fetch = [fetch, other.fetch].compactMap(\.self).reduce(nil) { one, other in
+            one?.joined(with: other) ?? other
+        }
         both.lastFetchMilliseconds = Self.earlier(
             lastFetchMilliseconds, other.lastFetchMilliseconds)
         both.lastSendMilliseconds =

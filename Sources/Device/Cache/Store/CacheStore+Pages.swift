@@ -16,7 +16,12 @@ extension CacheStore {
     }
 
     func beginFetch(_ id: ZoneID) throws -> FetchStart {
-        try file.write { database in
+        let known: FetchStart? = try read { database in
+            guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
+            return row.token.flatMap { $0.isEmpty ? nil : .token($0) }
+        }
+        if let known { return known }
+        return try file.write { database in
             guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
             if let token = row.token, !token.isEmpty { return .token(token) }
             // A first fetch stays one until it has ended, however often it is begun.
@@ -28,6 +33,11 @@ extension CacheStore {
             try forgetProgress(of: row, database)
             return .everything
         }
+    }
+
+    /// Whether all of a zone is fetched.
+    func isRefetching(_ id: ZoneID) throws -> Bool {
+        try read { try zone(id, $0)?.isRefetching ?? false }
     }
 
     /// Whether a hint can say something of a zone that is known here.

@@ -59,7 +59,10 @@ struct PagedCache {
     var store: CacheStore { cache.databases[0].store }
     var remote: CloudKitDatabase { CloudKitDatabase(database: database) }
 
-    init(_ service: PagedService, memory: MemoryCacheFile? = nil) throws {
+    init(
+        _ service: PagedService, memory: MemoryCacheFile? = nil,
+        settings: SyncSettings = SyncSettings()
+    ) throws {
         var world = World.live
         world.nowMilliseconds = { 1_700_000_000_000 }
         world.randomBytes = { [UInt8](repeating: 7, count: $0) }
@@ -70,7 +73,7 @@ struct PagedCache {
             identifier: "iCloud.org.example.Lists", connection: connection)
         database = container.privateCloudDatabase
         self.memory = try memory ?? MemoryCacheFile()
-        var settings = SyncSettings()
+        var settings = settings
         settings.savesSubscription = false
         cache = try CloudCache(
             memory: self.memory, container: container, scopes: [.private], settings: settings,
@@ -90,7 +93,8 @@ struct PagedCache {
         }
         let records = try names.compactMap { name in
             try page.modificationResultsByID[
-                CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(Self.zone))]
+                CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(Self.zone))
+            ]
             .map { try RecordSnapshot($0.get().record) }
         }
         return ZonePage(
@@ -99,16 +103,25 @@ struct PagedCache {
     }
 
     /// Every row of every table, as SQL writes its values.
+    ///
+    /// - Parameter hidden: tables to leave out; how often a fetch was begun is left out with them.
     func rows(butFor hidden: Set<String> = []) throws -> [String] {
+        let columns: Set<String> = hidden.isEmpty ? [] : ["pass"]
+        return try rows(hidden, columns)
+    }
+
+    private func rows(_ hidden: Set<String>, _ columns: Set<String>) throws -> [String] {
         try store.read { database in
             let tables = try String.fetchAll(
                 database,
                 sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
             return try tables.filter { !hidden.contains($0) }.flatMap { table in
                 try Row.fetchAll(database, sql: "SELECT * FROM \(table)").map { row in
-                    let values = row.map { "\($0.0)=\($0.1)" }
+                    let values = row.filter { columns.isDisjoint(with: [$0.0]) }
+                        .map { "\($0.0)=\($0.1)" }
                     let bytes = row.compactMap { Data.fromDatabaseValue($0.1) }
-                    return "\(table): \(values) \(bytes.map { String(decoding: $0, as: UTF8.self) })"
+                    return
+                        "\(table): \(values) \(bytes.map { String(decoding: $0, as: UTF8.self) })"
                 }
             }.sorted()
         }

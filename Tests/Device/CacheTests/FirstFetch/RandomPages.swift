@@ -61,7 +61,8 @@ struct RandomPages {
     }
 
     private mutating func field(_ number: Int, isPlain: Bool) -> Field {
-        let name = below(30) == 0 ? "*odd" : ["author", "date", "rank", "text", "title"][number % 5]
+        let name =
+            below(30) == 0 ? "*odd" : ["author", "date", "rank", "text", "title"][number % 5]
         let number = Int64(below(1_000))
         let values: [FieldValue?] = [
             .string("Ein \"Wort\" \\ \u{1}\n \u{1F9C0} \(number)"), .int64(number - 500),
@@ -91,5 +92,13 @@ struct RandomPages {
         }
         let value = values[below(values.count)]
         return Field(name: name, value: value, isEncrypted: !isPlain && below(15) == 0)
+    }
+}
+
+extension RandomPages {
+    /// The pages of a first fetch whose records have nothing but what lies on every device as it came.
+    static func plain(_ count: Int) -> [[UInt8]] {
+        var pages = RandomPages(seed: 11)
+        return (0..<count).map { pages.page($0 + 1, moreComing: $0 + 1 < count, isPlain: true) }
     }
 }

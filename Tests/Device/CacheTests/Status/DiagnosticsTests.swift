@@ -67,6 +67,23 @@ import Testing
         #expect(events.map(\.details) == (700..<1_200).map { ["number": "\($0)"] })
     }
 
+    @Test func eachEventIsWrittenOnce() throws {
+        let phone = try Device(MemoryCloud())
+        let log = CacheLog(file: phone.cache.file, scope: .private, world: phone.time.world)
+        for number in 0..<3 {
+            log.note(.info, "test", ["number": "\(number)"])
+            try phone.save("a", "\(number)")
+        }
+        // What is not committed waits.
+        log.note(.info, "test", ["number": "3"])
+        #expect(throws: CancellationError.self) {
+            try phone.cache.file.write { _ in throw CancellationError() }
+        }
+        let numbers = try phone.cache.loggedEvents().filter { $0.kind == "test" }
+            .map { $0.details["number"] }
+        #expect(numbers == ["0", "1", "2", "3"])
+    }
+
     /// The app runs, and a transaction is open.
     @Test func fileIsInspectedWhileAnAppRuns() async throws {
         let (_, phone) = try await troubled()

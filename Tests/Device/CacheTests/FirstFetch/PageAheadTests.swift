@@ -1,0 +1,86 @@
+import Dispatch
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusWire
+import Synchronization
+import Testing
+
+@testable import StratusCache
+
+/// The next page is asked for while one is written, and nothing but time comes of it.
+@Suite(.timeLimit(.minutes(1))) struct PageAheadTests {
+    private let service = PagedService(RandomPages.plain(4))
+
+    private func token(_ cache: PagedCache) throws -> String? {
+        try cache.store.read { try cache.store.zone(PagedCache.zone, $0)?.token }
+    }
+
+    /// No write ends before the page after it was asked for.
+    @Test func nextPageIsAskedForBeforeThisOneIsWritten() async throws {
+        let cache = try PagedCache(service)
+        let (service, asked) = (service, DispatchSemaphore(value: 0))
+        service.state.withLock { state in
+            state.trouble = { token in if token != nil { asked.signal() } }
+        }
+        let isLate = Mutex(false)
+        cache.memory.setWriteTrouble { _ in
+            // From the first page's write to the third's; the last page has none after it.
+            guard (1...3).contains(service.state.withLock { $0.asked.filter { $0 != "3" }.count })
+            else { return nil }
+            if asked.wait(timeout: .now() + 20) == .timedOut {
+                isLate.withLock { $0 = true }
+            }
+            return nil
+        }
+        try await cache.cache.sync()
+        #expect(!isLate.withLock { $0 })
+        #expect(service.state.withLock { $0.asked } == [nil, "1", "2", "3"], "each once")
+        #expect(try token(cache) == "4")
+    }
+
+    /// What is ahead fails: that is no failure of the page before, but the next operation's own, and the service's
+    /// wish to be left alone counts.
+    @Test func failureAheadIsToldInItsTurn() async throws {
+        var settings = SyncSettings()
+        settings.retriesOfSyncNow = 1
+        let cache = try PagedCache(service, settings: settings)
+        service.state.withLock { state in
+            state.trouble = { token in
+                guard token == "2" else { return }
+                throw ServiceFailure(
+                    ServiceError(.throttled, "Come back later.", retryAfterSeconds: 600))
+            }
+        }
+        let error = await #expect(throws: CacheError.self) { try await cache.cache.sync() }
+        #expect(error?.failure?.code == .requestRateLimited)
+        #expect(try token(cache) == "2", "both pages before it are kept")
+        #expect(service.state.withLock { $0.asked } == [nil, "1", "2"])
+        service.state.withLock { $0.trouble = nil }
+        try await cache.cache.sync()
+        #expect(try token(cache) == "4")
+    }
+
+    /// A page that cannot be written takes the one ahead with it: both are asked for again.
+    @Test func pageAheadOfOneThatWasNotWrittenIsForgotten() async throws {
+        let cache = try PagedCache(service)
+        let service = service
+        cache.memory.setWriteTrouble { _ in
+            service.state.withLock { $0.asked.contains("1") } ? .storageFull : nil
+        }
+        await #expect(throws: CacheError.self) { try await cache.cache.sync() }
+        let before = try token(cache)
+        cache.memory.setWriteTrouble(nil)
+        try await cache.cache.sync()
+        #expect(try before != "4" && token(cache) == "4")
+        let rows = try await whole()
+        #expect(try cache.rows(butFor: ["change", "event", "flag"]) == rows)
+    }
+
+    /// The rows of a cache that nothing happened to.
+    private func whole() async throws -> [String] {
+        let cache = try PagedCache(PagedService(RandomPages.plain(4)))
+        try await cache.cache.sync()
+        return try cache.rows(butFor: ["change", "event", "flag"])
+    }
+}
