@@ -147,7 +147,11 @@ struct CacheBench {
     /// Of this process so far, in its own code and the kernel's.
     static func processorSeconds() -> Double {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        #if os(Linux)
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+            getrusage(RUSAGE_SELF, &usage)
+        #endif
         return [usage.ru_utime, usage.ru_stime].reduce(0) {
             $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
         }

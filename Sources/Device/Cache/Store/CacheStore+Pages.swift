@@ -66,7 +66,7 @@ extension CacheStore {
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             let isPlain = lost == nil && loss == nil
             var types = try file.types(database)
-            for fetched in page.records {
+            for fetched in inOrderOfRows(page, of: zone) {
                 if isPlain, case .row(let row) = fetched, isKeptAsItCame(row),
                     try !(hasPending && pending(row.name, zone, database) != nil),
                     try insert(row, zone, &types, database)
@@ -104,6 +104,7 @@ extension CacheStore {
                 try forgetSentTags(of: zone, database)
             }
             try noteProgress(page, of: zone, database)
+            if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
             try database.execute(
                 sql: """
                     UPDATE zone SET token = ?, state = max(state, 1),
@@ -113,6 +114,21 @@ extension CacheStore {
                 arguments: [page.token, page.moreComing, page.moreComing, zone.key])
             try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
         }
+    }
+
+    /// The records of a full fetch in the order of their names, so that each page of the file's index of names is
+    /// written once in the transaction; names such as UUIDs are in no order.
+    private func inOrderOfRows(_ page: ZonePage, of zone: ZoneRow) -> [FetchedRecord] {
+        zone.isRefetching ? page.records.sorted { $0.name < $1.name } : page.records
+    }
+
+    /// While a zone is filled, rows go all over that index: what a transaction changes shall fit into memory, and the log
+    /// is carried into the file after several of them. 16 MB and 32 MB; else SQLite's own figures.
+    private func makeRoom(isFilling: Bool, _ database: Database) throws {
+        try database.execute(
+            sql: isFilling
+                ? "PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000"
+                : "PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000")
     }
 
     /// Whether there is nothing about a record that this device knows better: no field of its type that the

@@ -72,7 +72,8 @@ extension CacheStore {
         guard database.changesCount == 1 else { return false }
         let key = database.lastInsertedRowID
         if var type = types[row.type],
-            try type.index(row.snapshot(in: zone.id), key: key, zoneKey: zone.key, database)
+            try type.index(
+                row.snapshot(in: zone.id), key: key, zoneKey: zone.key, isNew: true, database)
         {
             try file.update(type, database)
             types[row.type] = type

@@ -21,6 +21,13 @@ extension FetchedRecord {
         }
     }
 
+    var name: String {
+        switch self {
+        case .row(let row): row.name
+        case .record(let record): record.id.name
+        }
+    }
+
     var modifiedMilliseconds: Int64? {
         switch self {
         case .row(let row): row.system.modifiedMilliseconds
