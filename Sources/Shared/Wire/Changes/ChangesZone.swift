@@ -31,7 +31,7 @@ public enum ChangesZone: Endpoint {
         public static let knownChangeTagLimit = 16
 
         /// Whether the answer's fields are read as a device keeps them, ``RecordFields/kept(_:)``. Not sent.
-        public var keepsFields = false
+        package var keepsFields = false
 
         public init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil,

@@ -7,7 +7,7 @@ extension RecordFields {
     /// The fields as a device keeps them, where that is the same on each device; as values where it is not.
     ///
     /// - Throws: ``WireError`` when the fields are bytes that do not parse.
-    public func keeping() throws(WireError) -> RecordFields {
+    package func keeping() throws(WireError) -> RecordFields {
         guard case .encoded(let bytes) = self else { return self }
         let outcome: Result<RecordFields, WireError> = bytes.withUnsafeBytes { buffer in
             Result { () throws(WireError) in

@@ -23,18 +23,17 @@ import Testing
         service.state.withLock { state in
             state.trouble = { token in if token != nil { asked.signal() } }
         }
-        let isLate = Mutex(false)
+        // Of the four pages the last has none after it.
+        let waits = Mutex((count: 0, areLate: false))
         cache.memory.setWriteTrouble { _ in
-            // From the first page's write to the third's; the last page has none after it.
-            guard (1...3).contains(service.state.withLock { $0.asked.filter { $0 != "3" }.count })
-            else { return nil }
-            if asked.wait(timeout: .now() + 20) == .timedOut {
-                isLate.withLock { $0 = true }
-            }
+            let isOfPage = service.state.withLock { !$0.asked.isEmpty }
+            guard isOfPage, waits.withLock({ $0.count < 3 }) else { return nil }
+            let isLate = asked.wait(timeout: .now() + 20) == .timedOut
+            waits.withLock { $0 = ($0.count + 1, $0.areLate || isLate) }
             return nil
         }
         try await cache.cache.sync()
-        #expect(!isLate.withLock { $0 })
+        #expect(waits.withLock { $0.count == 3 && !$0.areLate })
         #expect(service.state.withLock { $0.asked } == [nil, "1", "2", "3"], "each once")
         #expect(try token(cache) == "4")
     }
