@@ -9,8 +9,8 @@ struct PageQuestion: Hashable, Sendable {
     var zone: ZoneID
     var token: String?
     var knownTags: [String]
-    /// Whether all of the zone is fetched, not what changed lately.
-    var isFull: Bool
+    /// Records of the page; nil leaves it to the service.
+    var limit: Int?
 }
 
 /// The page that follows, asked for while this one is written: the network and the file are busy at once.
@@ -65,38 +65,55 @@ extension SyncDriver {
         pageAhead = nil
     }
 
+    /// What to ask a zone's next page with.
+    ///
+    /// Where all of the zone is fetched the page is a large one, as each is waited for until it is on the disk; our
+    /// service gives 2,000 at the most.
+    func question(_ zone: ZoneID, _ token: String?) throws -> PageQuestion {
+        var limit = settings.recordsPerPage
+        if limit == nil, !remote.isAppleService, try store.isRefetching(zone) {
+            limit = fullPageRecords
+        }
+        return PageQuestion(
+            zone: zone, token: token, knownTags: try store.sentTags(of: zone), limit: limit)
+    }
+
     /// A page: the one that was asked for already, or one that is asked for now; and, where more is to come, asks for
     /// the next.
     func page(_ question: PageQuestion) async throws -> ZonePage {
         let ahead = pageAhead
         pageAhead = nil
         let page: ZonePage
-        if let ahead, ahead.question == question {
-            page = try await ahead.page()
-        } else {
-            ahead?.cancel()
-            page = try await Self.fetch(question, remote, settings)
+        do {
+            if let ahead, ahead.question == question {
+                page = try await ahead.page()
+            } else {
+                ahead?.cancel()
+                page = try await Self.fetch(question, remote)
+            }
+        } catch let failure as SyncFailure
+            where RecoveryAction.forRequest(failure.code) == .awaitNetwork
+        {
+            // A slow network may bring a smaller one in time.
+            fullPageRecords = max(Self.fullPageRecordsAtLeast, fullPageRecords / 4)
+            throw failure
         }
         if page.moreComing {
             var next = question
             next.token = page.token
-            pageAhead = PageAhead(next, in: world) { [remote, settings] in
-                try await Self.fetch($0, remote, settings)
-            }
+            pageAhead = PageAhead(next, in: world) { [remote] in try await Self.fetch($0, remote) }
         }
         return page
     }
 
-    /// Records of a page of a full fetch: each page is waited for until it is on the disk. Our service gives no
-    /// more.
-    private static let fullPageRecords = 2_000
+    static let fullPageRecordsAtMost = 2_000
+    private static let fullPageRecordsAtLeast = 125
 
     private static func fetch(
-        _ question: PageQuestion, _ remote: any RemoteDatabase, _ settings: SyncSettings
+        _ question: PageQuestion, _ remote: any RemoteDatabase
     ) async throws -> ZonePage {
         try await remote.zoneChanges(
             question.zone, since: question.token, knowing: question.knownTags,
-            limit: settings.recordsPerPage
-                ?? (question.isFull && !remote.isAppleService ? fullPageRecords : nil))
+            limit: question.limit)
     }
 }

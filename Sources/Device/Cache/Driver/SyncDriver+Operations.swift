@@ -143,10 +143,7 @@ extension SyncDriver {
             session.zoneIsUnknown(zone)
             return
         }
-        let page = try await page(
-            PageQuestion(
-                zone: zone, token: token, knownTags: try store.sentTags(of: zone),
-                isFull: try store.isRefetching(zone)))
+        let page = try await page(try question(zone, token))
         let begun = fullFetch ?? (now, 0)
         let outcome = try store.apply(page, of: zone)
         fullFetch = page.moreComing ? (begun.0, begun.1 + page.records.count) : nil

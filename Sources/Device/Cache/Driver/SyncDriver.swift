@@ -33,6 +33,8 @@ actor SyncDriver {
     let log: CacheLog
     /// The page of changes that comes next, asked for already.
     var pageAhead: PageAhead?
+    /// Records of a page of a full fetch.
+    var fullPageRecords = SyncDriver.fullPageRecordsAtMost
     /// When this process began a full fetch, and the records of it that it has written.
     var fullFetch: (uptimeSeconds: Double, recordCount: Int)?
     /// What the operation under way did, for the log.

@@ -76,6 +76,28 @@ import Testing
         #expect(try cache.rows(butFor: ["change", "event", "flag"]) == rows)
     }
 
+    /// On a slow network a large page may never come in time.
+    @Test func pageThatDidNotComeIsAskedForAsASmallerOne() async throws {
+        let cache = try PagedCache(service)
+        let isLost = Mutex(true)
+        service.state.withLock { state in
+            state.trouble = { token in
+                guard token == "1", isLost.withLock({ $0 }) else { return }
+                throw TransportError(.timedOut, "The service did not answer in time.")
+            }
+        }
+        await #expect(throws: CacheError.self) { try await cache.cache.sync() }
+        isLost.withLock { $0 = false }
+        try await cache.cache.sync()
+        #expect(service.state.withLock { $0.limits.first == 2_000 && $0.limits.last == 500 })
+        #expect(try token(cache) == "4")
+        var settings = SyncSettings()
+        settings.recordsPerPage = 7
+        let other = PagedService(RandomPages.plain(2))
+        try await PagedCache(other, settings: settings).cache.sync()
+        #expect(other.state.withLock { $0.limits } == [7, 7])
+    }
+
     /// The rows of a cache that nothing happened to.
     private func whole() async throws -> [String] {
         let cache = try PagedCache(PagedService(RandomPages.plain(4)))

@@ -15,6 +15,8 @@ final class PagedService: Transport {
         var pages: [[UInt8]] = []
         /// Tokens that were asked with, in their order.
         var asked: [String?] = []
+        /// How many records they asked for.
+        var limits: [Int?] = []
         /// What happens in place of an answer.
         var trouble: (@Sendable (_ token: String?) async throws -> Void)?
     }
@@ -31,6 +33,7 @@ final class PagedService: Transport {
             let token = request.zones.first?.syncToken
             let trouble = state.withLock { state in
                 state.asked.append(token)
+                state.limits.append(request.zones.first?.resultsLimit)
                 return state.trouble
             }
             try await trouble?(token)
