@@ -30,6 +30,7 @@ import Testing
             killed.memory.setWriteTrouble { $0 == last ? trouble : nil }
             // Whether it ended well or not says nothing: a process that is killed says nothing either.
             try? await killed.cache.sync()
+            // The kill has closed it already, perhaps.
             try? killed.cache.close()
             killed.memory.setWriteTrouble(nil)
             let next = try PagedCache(PagedService(pages), memory: killed.memory)
