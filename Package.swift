@@ -218,7 +218,7 @@ let package = Package(
             path: "Sources/Simulation/Worlds"),
         .executableTarget(
             name: "stratus-sim",
-            dependencies: ["StratusRuntime", "StratusSimulation", argumentParser],
+            dependencies: ["StratusRuntime", "StratusSimulation", argumentParser, logging],
             path: "Sources/Simulation/stratus-sim"),
 
         // The apps.
@@ -228,10 +228,27 @@ let package = Package(
             path: "Apps/Shopping/Core",
             exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
+        // The page that a browser on the same machine shows.
+        .target(
+            name: "ShoppingWeb",
+            dependencies: [
+                "ShoppingCore", "StratusCache", "StratusClient", "StratusRuntime", crypto,
+                httpTypes, hummingbird, lifecycle, logging, nio,
+            ],
+            path: "Apps/Shopping/Web",
+            resources: [
+                .embedInCode("Page/demo.css"), .embedInCode("Page/demo.html"),
+                .embedInCode("Page/demo.js"),
+                .embedInCode("Page/elements.js"), .embedInCode("Page/icon.svg"),
+                .embedInCode("Page/list.html"), .embedInCode("Page/page.js"),
+                .embedInCode("Page/rows.js"), .embedInCode("Page/service.js"),
+                .embedInCode("Page/sheets.js"), .embedInCode("Page/style.css"),
+            ]),
         .executableTarget(
             name: "shopping",
             dependencies: [
-                "AppDevice", "ShoppingCore", "StratusCache", "StratusClient", argumentParser,
+                "AppDevice", "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient",
+                "StratusService", "StratusTesting", argumentParser, lifecycle, logging,
             ],
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.
@@ -245,7 +262,10 @@ let package = Package(
 
         // Two devices that measure how soon a change is seen; Scripts/bench starts it.
         .executableTarget(
-            name: "sight", dependencies: ["StratusCache", "StratusClient"],
+            name: "sight",
+            dependencies: [
+                "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient", "StratusSync",
+            ],
             path: "Benchmarks/Sight"),
         // What many records cost on the device: Scripts/bench cache.
         .executableTarget(
@@ -270,8 +290,8 @@ let package = Package(
         .testTarget(
             name: "StratusSyncEngineTests",
             dependencies: [
-                "StratusClient", "StratusRecords", "StratusServer", "StratusService",
-                "StratusSync", "StratusSyncEngine", "StratusTesting", "StratusWire", logging,
+                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
+                "StratusSyncEngine", "StratusTesting", "StratusWire", "TestServing",
             ],
             path: "Tests/Device/SyncEngineTests"),
         // A second process at a cache's file.
@@ -292,7 +312,7 @@ let package = Package(
             name: "StratusSimulationTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusTesting",
+                "StratusSimulation", "StratusTesting", "StratusWire",
             ],
             path: "Tests/SimulationTests"),
         .testTarget(
@@ -311,6 +331,13 @@ let package = Package(
                 "AppDevice", "shopping",
             ],
             path: "Tests/Apps/ShoppingTests"),
+        .testTarget(
+            name: "ShoppingWebTests",
+            dependencies: [
+                "ShoppingCore", "ShoppingWeb", "StratusClient", "StratusTesting", asyncHTTPClient,
+                nio, nioHTTP,
+            ],
+            path: "Tests/Apps/ShoppingWebTests"),
         .testTarget(
             name: "StratusServiceTests",
             dependencies: [
@@ -339,22 +366,26 @@ let package = Package(
             name: "StratusServerTests",
             dependencies: [
                 "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusWire", asyncHTTPClient, crypto, httpTypes, hummingbird,
-                hummingbirdTesting, jwtKit, logging, nio, nioHPACK, nioHTTP2, nioPosix, nioSSL,
+                "StratusTesting", "StratusWire", "TestProcesses", "TestServing", asyncHTTPClient,
+                crypto, httpTypes, hummingbird, hummingbirdTesting, jwtKit, logging, nio, nioHPACK,
+                nioHTTP2, nioPosix, nioSSL,
             ],
             path: "Tests/Server/ServerTests"),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "StratusClient", "StratusServer", "StratusService", "StratusStorage",
-                "StratusTesting", hummingbird, logging,
+                "StratusClient", "StratusService", "StratusStorage", "StratusTesting",
+                "TestServing",
             ],
             path: "Tests/Server/ConformanceTests"),
         .testTarget(
             name: "JourneyTests",
-            dependencies: ["offline-notes", "shopping", "stratus", "stratus-login", grdb]),
+            dependencies: [
+                "TestProcesses", "offline-notes", "shopping", "stratus", "stratus-login", grdb,
+            ]),
         .testTarget(
-            name: "HostileTests", dependencies: ["stratus", nio, nioPosix, nioSSL],
+            name: "HostileTests",
+            dependencies: ["TestProcesses", "stratus", nio, nioPosix, nioSSL],
             path: "Tests/HostileTests"),
         .testTarget(
             name: "StratusWireTests",
@@ -380,6 +411,16 @@ let package = Package(
         .testTarget(name: "TidyTests", path: "Tests/Documents/TidyTests"),
         // Files that forget, tear and fail.
         .target(name: "FaultFiles", dependencies: [grdbSQLite], path: "Tests/FaultFiles"),
+        // What tests need that meet a program from outside: its process, bare connections.
+        .target(name: "TestProcesses", path: "Tests/Shared/Processes"),
+        // A server of this process on a free port.
+        .target(
+            name: "TestServing",
+            dependencies: [
+                "StratusRecords", "StratusServer", "StratusService", "StratusStorage", hummingbird,
+                logging,
+            ],
+            path: "Tests/Server/Serving"),
         // Where property tests begin; any test may have some.
         .target(name: "TestSeeds", path: "Tests/Shared/Seeds"),
         .testTarget(
@@ -387,7 +428,7 @@ let package = Package(
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusRuntime", "StratusServer",
                 "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
-                asyncHTTPClient, httpTypes, hummingbird, logging, nio,
+                "TestServing", asyncHTTPClient, httpTypes, hummingbird, logging, nio,
             ],
             path: "Tests/Device/ClientTests"),
     ],

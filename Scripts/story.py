@@ -122,15 +122,15 @@ class Service(Program):
 
 
 class Device(Program):
-    """A device of Alice: `shopping` with a data folder of its own."""
+    """A device of Alice, or of who else is named: `shopping` with a data folder of its own."""
 
-    def __init__(self, products, folder, name, service, *options):
+    def __init__(self, products, folder, name, service, *options, user="alice"):
         self.products, self.folder, self.device, self.service = products, folder, name, service
-        super().__init__(f"alice's {name}", [
+        super().__init__(f"{user}'s {name}", [
             os.path.join(products, "shopping"), "--data", os.path.join(folder, name),
             "--list", "Groceries", *options], folder, {
                 "STRATUS_URL": service.url, "STRATUS_API_TOKEN": "development",
-                "STRATUS_DEV_USER": "alice", "STRATUS_DEVICE_ID": name})
+                "STRATUS_DEV_USER": user, "STRATUS_DEVICE_ID": name})
         self.done = 0  # lines that commands have looked at
 
     def again(self, *options):
@@ -220,6 +220,7 @@ class Story:
         self.kill_device()
         self.kill_service()
         self.new_device()
+        self.share()
         self.show()
 
     def begin(self):
@@ -378,6 +379,32 @@ class Story:
             require("Changes waiting to be sent: 0" in device.tell("status"),
                     f"changes wait on {device.name}")
         laptop.quit()
+
+    def share(self):
+        self.step("Alice shares the list with Bob; both shop; she takes him out")
+        phone, folder = self.phone, self.folder
+        bob = Device(self.products, folder, "bobs-phone", self.service, user="bob@example.org")
+        # The service knows Bob from when he looked for the first time.
+        bob.tell("sync")
+        phone.tell("share")
+        links = [line[6:] for line in phone.tell("invite bob@example.org")
+                 if line.startswith("Link: ")]
+        require(links, "the invitation has no link")
+        start = time.monotonic()
+        answer = bob.tell(f"join {links[0]}")
+        require("Groceries is open." in answer, f"Bob's joining ended with {answer}")
+        until(lambda: bob.items() == phone.items(), "Bob has the whole list")
+        self.took("Bob joins and has the whole list", time.monotonic() - start)
+        self.change("what Bob ticks, seen by Alice", bob, "tick Apples", phone,
+                    "Apples ticked by bob")
+        self.change("what Alice adds, seen by Bob", phone, "add Toothpaste", bob,
+                    "Toothpaste added")
+        until(lambda: bob.items() == phone.items(), "Alice and Bob have the same list")
+        self.change("Bob is taken out", phone, "dismiss 2", bob, "you were removed from Groceries")
+        require(bob.tell("lists") == ["There is no list yet; type new and a title."],
+                "Bob still has the list")
+        self.both_equal("Alice's devices have the list")
+        bob.quit()
 
     def show(self):
         left, right = self.phone.tell("show"), self.tablet.tell("show")

@@ -43,6 +43,9 @@ package final class TerminalOutput: Sendable {
         }
     }
 
+    /// Rings the terminal's bell.
+    package func ring() { write("\u{7}") }
+
     private func write(_ text: String) {
         // A reader that is gone has no use for the rest, and no way to be told.
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))

@@ -6,8 +6,8 @@ import time
 import messages
 from service import LIFTED, Service, progress
 
-USERS = 20
-OPEN = 16  # the least that may be open
+USERS = 48
+OPEN = 16  # the least that may be open, and eight more for a while
 PASSES = 20
 ZONE = "Items"
 RECORDS = 100

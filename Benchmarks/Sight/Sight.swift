@@ -13,13 +13,16 @@ struct Sight {
         case ("series", let numbers) where numbers.count == 2:
             guard let count = numbers[0], let pauseSeconds = numbers[1] else { fallthrough }
             try await series(of: Int(count), pauseSeconds: pauseSeconds)
+        case ("shopping", let numbers) where numbers.count == 2:
+            guard let count = numbers[0], let pauseSeconds = numbers[1] else { fallthrough }
+            try await Shoppers.series(of: Int(count), pauseSeconds: pauseSeconds)
         default:
-            print("Usage: sight first | sight series COUNT PAUSE-SECONDS")
+            print("Usage: sight first | sight series|shopping COUNT PAUSE-SECONDS")
             exit(64)
         }
     }
 
-    private static let container = "iCloud.org.example.Benchmark"
+    static let container = "iCloud.org.example.Benchmark"
     private static let zone = CKRecordZone.ID(zoneName: "Sight")
 
     private static func cache(_ device: String) throws -> CloudCache {

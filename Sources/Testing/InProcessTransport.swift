@@ -9,11 +9,18 @@ public final class InProcessTransport: AccountTransport {
     private let service: CloudService
     private let device: String
     private let webAuthToken: Mutex<String?>
+    private let script: DeviceScript
 
     /// - Parameter webAuthToken: As `signInForDevelopment(user:)` made it; nil for nobody.
     /// - Parameter device: The device's identifier.
     /// - Parameter service: Answers the requests.
-    public init(service: CloudService, webAuthToken: String?, device: String) {
+    public convenience init(service: CloudService, webAuthToken: String?, device: String) {
+        self.init(
+            service: service, webAuthToken: webAuthToken, device: device, script: DeviceScript())
+    }
+
+    init(service: CloudService, webAuthToken: String?, device: String, script: DeviceScript) {
+        self.script = script
         self.service = service
         self.device = device
         self.webAuthToken = Mutex(webAuthToken)
@@ -22,13 +29,15 @@ public final class InProcessTransport: AccountTransport {
     public func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
-        guard let served = E.self as? any ServedEndpoint.Type,
-            let answer = try await ask(served, request, target) as? E.Answer
-        else {
-            throw ServiceFailure(
-                ServiceError(.notFound, "The service does not answer at this address yet."))
+        try await script.send(E.path, from: device, service.settings.world) {
+            guard let served = E.self as? any ServedEndpoint.Type,
+                let answer = try await ask(served, request, target) as? E.Answer
+            else {
+                throw ServiceFailure(
+                    ServiceError(.notFound, "The service does not answer at this address yet."))
+            }
+            return answer
         }
-        return answer
     }
 
     public func nextNotification(
@@ -37,11 +46,13 @@ public final class InProcessTransport: AccountTransport {
         // The address is the path that `tokens/create` answered: `/courier/aps?tok=…&ttl=…`.
         let query = webcourierURL.drop { $0 != "?" }.dropFirst().split(separator: "&")
         let token = query.first { $0.hasPrefix("tok=") }?.dropFirst("tok=".count) ?? ""
-        do {
-            return try await service.nextNotification(
-                pushToken: String(token), timeoutSeconds: timeoutSeconds)
-        } catch {
-            throw ServiceFailure(error.error)
+        return try await script.notification(to: device) {
+            do {
+                return try await service.nextNotification(
+                    pushToken: String(token), timeoutSeconds: timeoutSeconds)
+            } catch let refusal as RequestFailure {
+                throw ServiceFailure(refusal.error)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StratusClient
 import StratusRuntime
 import Synchronization
 
@@ -91,13 +92,21 @@ public final class SeededWorld: Sendable {
                 }
             },
             startTask: { name, work in
-                Task(name: name, executorPreference: executor) { await work() }
+                Task(name: name, executorPreference: executor) {
+                    await DiskThread.$place.withValue(Self.disk(executor)) {
+                        await work()
+                    }
+                }
             }, runOnDisk: { executor.enqueue(work: $0) })
     }
 
     /// The same for the same seed and name.
     private func number(of name: String) -> UInt64 {
         name.utf8.reduce(seed &+ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0100_0000_01B3 }
+    }
+
+    private static func disk(_ executor: SeededExecutor) -> DiskThread.Place {
+        DiskThread.Place { executor.enqueue(work: $0) }
     }
 
     // MARK: Running
@@ -123,9 +132,10 @@ public final class SeededWorld: Sendable {
         _ body: @escaping @Sendable () async throws -> Outcome
     ) throws -> Outcome {
         let outcome = Mutex<Result<Outcome, any Error>?>(nil)
-        let task = Task(executorPreference: executor) {
+        let task = Task(executorPreference: executor) { [executor] in
             do {
-                let value = try await body()
+                let value = try await DiskThread.$place.withValue(
+                    Self.disk(executor), operation: body)
                 outcome.withLock { $0 = .success(value) }
             } catch {
                 outcome.withLock { $0 = .failure(error) }

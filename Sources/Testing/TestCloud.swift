@@ -22,6 +22,7 @@ public final class TestCloud: Sendable {
     /// Long-lived operations, in a folder for each device: what a device left unfinished continues when it
     /// is connected again. Created by the first such operation; removed with the cloud.
     public let operationFolder: URL
+    let deviceScript = DeviceScript()
 
     /// - Parameters:
     ///   - storage: Where the cloud keeps its data; new databases in memory by default.
@@ -54,7 +55,8 @@ public final class TestCloud: Sendable {
         keyStore: (any CloudKeyStore)? = nil
     ) async throws -> CloudConnection {
         let token = try await signIn(user)
-        let transport = InProcessTransport(service: service, webAuthToken: token, device: device)
+        let transport = InProcessTransport(
+            service: service, webAuthToken: token, device: device, script: deviceScript)
         return CloudConnection(
             transport: transport, hasAccount: user != nil, deviceID: device, world: world,
             keyStore: keyStore ?? self.keyStore,

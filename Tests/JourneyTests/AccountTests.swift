@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Who gets in: with `--dev` whoever says a name, without it only who has keys from the command line.

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// The command line on a data folder, beside the running service: real processes all of them.
@@ -22,7 +23,7 @@ import Testing
     private static func run(
         _ arguments: [String], on folder: TemporaryFolder, input: String? = nil
     ) async throws -> Printed {
-        let stratus = ServedInstance.executable(named: "stratus").path
+        let stratus = BuiltProgram.named("stratus").path
         return try await output(
             of: [stratus] + arguments + ["--data", folder.path], input: input)
     }
@@ -130,9 +131,7 @@ import Testing
 
     @Test func containerIsDeletedWhenItIsNamedTwice() async throws {
         let folder = try TemporaryFolder()
-        let instance = try ServedInstance(dataFolder: folder.path)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        let (instance, _) = try ServedInstance.withTrips(in: folder)
         let container = AccountTests.container
         let other = "iCloud.org.example.Other"
         let delete = ["container", "delete", "--container", container]

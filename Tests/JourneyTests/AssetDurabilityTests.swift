@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// What was acknowledged is there after a kill; what was not leaves nothing.

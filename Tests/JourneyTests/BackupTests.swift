@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestProcesses
 import Testing
 
 /// `stratus backup` beside a service that is saving, and `stratus restore`: real processes all of them.
@@ -68,9 +69,7 @@ import Testing
     @Test func backupTakenWhileSavingIsRestoredWhole() throws {
         let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
         let backup = place.path + "/backup"
-        var instance = try ServedInstance(dataFolder: folder.path)
-        var session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        var (instance, session) = try ServedInstance.withTrips(in: folder)
         try Self.savePhoto(session, instance)
         let acknowledged = Acknowledged()
         let saver = Saver { [identity = session.identity] in
@@ -118,29 +117,31 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    /// Runs a command on a folder that nobody serves, and serves the folder then.
+    private func restarted(
+        after command: String, _ place: TemporaryFolder, _ folder: TemporaryFolder
+    ) throws -> (ServedInstance, Session) {
+        let run = try CommandRun([command, place.path + "/backup", "--data", folder.path])
+        #expect(run.status == 0, "\(run.output)")
+        let instance = try ServedInstance(dataFolder: folder.path)
+        return (instance, try Session(instance, user: "alice"))
+    }
+
     /// Devices have seen changes that the backup lacks: their tokens expire.
     @Test func changeTokenFromAfterBackupExpires() throws {
         let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
-        var instance = try ServedInstance(dataFolder: folder.path)
-        var session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        var (instance, session) = try ServedInstance.withTrips(in: folder)
         try session.post("records/modify", Self.create("a"))
         // Nobody serves the folder: that is a backup too.
         #expect(instance.terminate() == 0)
-        let run = try CommandRun(["backup", place.path + "/backup", "--data", folder.path])
-        #expect(run.status == 0, "\(run.output)")
-        instance = try ServedInstance(dataFolder: folder.path)
-        session = try Session(instance, user: "alice")
+        (instance, session) = try restarted(after: "backup", place, folder)
         try session.post("records/modify", Self.create("b"))
         let changes = try session.post(
             "changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Trips"}}]}"#)
         let zone = try #require(try changes.object()["zones"] as? [[String: Any]])[0]
         let token = try #require(zone["syncToken"] as? String)
         #expect(instance.terminate() == 0)
-        let restored = try CommandRun(["restore", place.path + "/backup", "--data", folder.path])
-        #expect(restored.status == 0, "\(restored.output)")
-        instance = try ServedInstance(dataFolder: folder.path)
-        session = try Session(instance, user: "alice")
+        (instance, session) = try restarted(after: "restore", place, folder)
         try session.post("records/modify", Self.create("c"))
         let again = try session.post(
             "changes/zone",
@@ -153,9 +154,7 @@ import Testing
     @Test func incompleteOrAlteredBackupIsRefused() throws {
         let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
         let backup = place.path + "/backup"
-        let instance = try ServedInstance(dataFolder: folder.path)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        let (instance, _) = try ServedInstance.withTrips(in: folder)
         #expect(instance.terminate() == 0)
         #expect(try CommandRun(["backup", backup, "--data", folder.path]).status == 0)
         // Never over one that is there.
@@ -192,14 +191,7 @@ import Testing
             try session.post("records/modify", Self.create("a"))
         }
         #expect(instance.terminate() == 0)
-        let file =
-            folder.path + "/databases/i^cloud.org.example.^journeys/development/"
-            + alice.identity.userRecordName + ".sqlite"
-        for path in [file, file + "-wal"] where FileManager.default.fileExists(atPath: path) {
-            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-            try handle.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
-            try handle.close()
-        }
+        try alice.damageDatabase(in: folder)
         let run = try CommandRun(["backup", backup, "--data", folder.path])
         #expect(run.status == 1)
         #expect(run.output.contains("not backed up: databases/"), "\(run.output)")

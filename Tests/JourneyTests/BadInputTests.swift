@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Whatever arrives, the service answers in the protocol's words, applies nothing partly and goes on.
@@ -111,21 +112,23 @@ import Testing
         #expect(answer.body.contains("Unknown sync continuation type"))
     }
 
-    @Test func oversizedBodyIsRefusedUnread() throws {
+    /// Begins to save records: the rest of the head, and what of the body is sent.
+    private func begin(_ rest: String) throws -> RawConnection {
         let connection = try RawConnection(port: instance.port)
         try connection.send(
-            "POST \(session.path("records/modify")) HTTP/1.1\r\nHost: localhost\r\n"
-                + "Content-Length: 900000000\r\n\r\n")
+            "POST \(session.path("records/modify")) HTTP/1.1\r\nHost: localhost\r\n" + rest)
+        return connection
+    }
+
+    @Test func oversizedBodyIsRefusedUnread() throws {
+        let connection = try begin("Content-Length: 900000000\r\n\r\n")
         let answer = connection.readAnswer()
         #expect(answer.status == 413)
         #expect(answer.body.contains("BAD_REQUEST"))
     }
 
     @Test func oversizedChunkedBodyIsRefused() throws {
-        let connection = try RawConnection(port: instance.port)
-        try connection.send(
-            "POST \(session.path("records/modify")) HTTP/1.1\r\nHost: localhost\r\n"
-                + "Transfer-Encoding: chunked\r\n\r\n")
+        let connection = try begin("Transfer-Encoding: chunked\r\n\r\n")
         let chunk = "100000\r\n" + String(repeating: " ", count: 0x100000) + "\r\n"
         // The service answers and closes when it has had enough; what is still sent then fails.
         for _ in 0..<12 { try? connection.send(chunk) }
@@ -136,10 +139,7 @@ import Testing
 
     @Test func incompleteRequestIsNotApplied() throws {
         do {
-            let connection = try RawConnection(port: instance.port)
-            try connection.send(
-                "POST \(session.path("records/modify")) HTTP/1.1\r\nHost: localhost\r\n"
-                    + "Content-Length: 1000\r\n\r\n{\"operations\":[")
+            _ = try begin("Content-Length: 1000\r\n\r\n{\"operations\":[")
         }
         let changes = try session.post(
             "changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Trips"}}]}"#)

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// A byte of a stored record is changed while the service is stopped.
@@ -13,9 +14,7 @@ import Testing
     @Test(arguments: [#""value":"the way to a""#, #"{"title""#])
     func damagedRecordAnswersErrorAndOthersAreServed(_ text: String) throws {
         let folder = try TemporaryFolder()
-        var instance = try ServedInstance(dataFolder: folder.path)
-        var session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        var (instance, session) = try ServedInstance.withTrips(in: folder)
         for name in ["a", "b"] {
             let saved = try session.post(
                 "records/modify",

@@ -1,13 +1,12 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// `stratus doctor` beside a running service, after a kill, and on a damaged folder.
 @Suite struct DoctorTests {
     @Test func doctorFindsFolderHealthyWhileServingAndAfterKill() throws {
         let folder = try TemporaryFolder()
-        let instance = try ServedInstance(dataFolder: folder.path)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        let (instance, session) = try ServedInstance.withTrips(in: folder)
         try session.post(
             "records/modify",
             #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
@@ -23,19 +22,9 @@ import Testing
 
     @Test func doctorReportsDamagedFile() throws {
         let folder = try TemporaryFolder()
-        let instance = try ServedInstance(dataFolder: folder.path)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        let (instance, session) = try ServedInstance.withTrips(in: folder)
         #expect(instance.terminate() == 0)
-        let file =
-            folder.path + "/databases/i^cloud.org.example.^journeys/development/"
-            + session.identity.userRecordName + ".sqlite"
-        // The write-ahead log too, which may hold the same pages.
-        for path in [file, file + "-wal"] where FileManager.default.fileExists(atPath: path) {
-            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-            try handle.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
-            try handle.close()
-        }
+        let file = try session.damageDatabase(in: folder)
         let run = try CommandRun(["doctor", "--data", folder.path])
         #expect(run.status == 1, "\(run.output)")
         #expect(run.output.contains(file), "\(run.output)")
@@ -44,9 +33,7 @@ import Testing
     /// The log of a killed service is gone, and most of a database with it.
     @Test func lossIsReportedUntilItIsAccepted() throws {
         let folder = try TemporaryFolder()
-        var instance = try ServedInstance(dataFolder: folder.path)
-        var session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        var (instance, session) = try ServedInstance.withTrips(in: folder)
         instance.kill()
         let file =
             folder.path + "/databases/i^cloud.org.example.^journeys/development/"

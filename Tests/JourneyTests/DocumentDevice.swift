@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestProcesses
 
     /// A program in the manner of the founding documents, in a process of its own: one device of a
     /// user.
@@ -40,7 +41,7 @@
             input = Pipe()
             output = Pipe()
             process = try ChildProcess(
-                [ServedInstance.executable(named: executable).path] + arguments,
+                [BuiltProgram.named(executable).path] + arguments,
                 input: input.fileHandleForReading, output: output.fileHandleForWriting,
                 environment: environment)
             try input.fileHandleForReading.close()

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestProcesses
     import Testing
 
     /// The programs of the founding documents 001 and 002, call by call, as processes of their own

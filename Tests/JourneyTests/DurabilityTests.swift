@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestProcesses
 import Testing
 
 /// An acknowledged save survives the process.

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// `stratus restore`, killed at any moment: the folder then has what it had or what was restored, and the
@@ -55,7 +56,7 @@ import Testing
             let target = place.path + "/target\(kill)"
             try FileManager.default.copyItem(atPath: old.path, toPath: target)
             let process = try ChildProcess(
-                [ServedInstance.executable(named: "stratus").path, "restore", backup]
+                [BuiltProgram.named("stratus").path, "restore", backup]
                     + ["--data", target], output: .nullDevice)
             usleep(UInt32(seconds * 1_000_000 * Double(kill) / Double(Self.kills)))
             _ = process.end(with: SIGKILL)

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// A person's way in at a service without `--dev`: real programs, and a browser that is played.
@@ -161,7 +162,7 @@ import Testing
         environment["DISPLAY"] = nil
         environment["XDG_DATA_HOME"] = device.path
         let process = try ChildProcess(
-            [ServedInstance.executable(named: name).path] + arguments,
+            [BuiltProgram.named(name).path] + arguments,
             input: stdin.fileHandleForReading, output: stdout.fileHandleForWriting,
             error: stderr.fileHandleForWriting, environment: environment)
         for end in [
@@ -174,8 +175,8 @@ import Testing
         try stdin.fileHandleForWriting.close()
         var said = ""
         if let instance {
-            _ = try ServedInstance.firstLine(of: stderr.fileHandleForReading)
-            let address = try ServedInstance.firstLine(of: stderr.fileHandleForReading)
+            _ = try stderr.fileHandleForReading.readLine()
+            let address = try stderr.fileHandleForReading.readLine()
             try play(address.trimmingCharacters(in: .whitespaces), instance)
         }
         said += String(

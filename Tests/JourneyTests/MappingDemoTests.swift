@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestProcesses
     import Testing
 
     /// The demo project of Documentation/Mapping.md, as two devices of a user against `stratus serve`.

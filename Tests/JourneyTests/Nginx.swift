@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import Synchronization
+    import TestProcesses
     import Testing
 
     /// A real nginx with the configuration of Operations.md, on a port and with files of its own.
@@ -119,18 +120,7 @@
                     last += 1
                     return last
                 }
-                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-                defer { close(descriptor) }
-                var address = sockaddr_in()
-                address.sin_family = sa_family_t(AF_INET)
-                address.sin_port = UInt16(port).bigEndian
-                address.sin_addr.s_addr = inet_addr("127.0.0.1")
-                let failed = withUnsafePointer(to: &address) { pointer in
-                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) != 0
-                    }
-                }
-                if !failed { return port }
+                if RawConnection.isFree(port: port) { return port }
             }
             throw POSIXError(.EADDRINUSE)
         }

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestProcesses
     import Testing
 
     /// The notes app on two devices of one user, at a service that runs without `--dev`.

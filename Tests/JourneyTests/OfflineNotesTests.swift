@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import TestProcesses
     import Testing
 
     /// The example app of Documentation/OfflineFirst.md, on three devices of two people against `stratus serve`.

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// From a save in development to one in production, with the real program.

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 
 /// A real `stratus serve` in a process of its own.
 final class ServedInstance: Sendable {
@@ -19,13 +20,13 @@ final class ServedInstance: Sendable {
         let storage = dataFolder.map { ["--data", $0] } ?? ["--memory"]
         let output = Pipe()
         process = try ChildProcess(
-            [Self.executable(named: "stratus").path, "serve", "--port", String(port)]
+            [BuiltProgram.named("stratus").path, "serve", "--port", String(port)]
                 + arguments + storage,
             output: output.fileHandleForWriting, error: standardError?.fileHandleForWriting)
         try output.fileHandleForWriting.close()
         try standardError?.fileHandleForWriting.close()
         self.output = output.fileHandleForReading
-        let line = try Self.firstLine(of: output.fileHandleForReading)
+        let line = try output.fileHandleForReading.readLine()
         guard let port = line.split(separator: ":").last.flatMap({ Int($0) }) else {
             throw StartFailure(line: line)
         }
@@ -62,41 +63,5 @@ final class ServedInstance: Sendable {
 
     struct StartFailure: Error {
         let line: String
-    }
-
-    /// The products lie beside the test bundle.
-    static func executable(named name: String) -> URL {
-        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        while folder.path != "/" {
-            let candidate = folder.appendingPathComponent(name)
-            if FileManager.default.isExecutableFile(atPath: candidate.path) { return candidate }
-            folder.deleteLastPathComponent()
-        }
-        return URL(fileURLWithPath: ".build/debug/\(name)")
-    }
-
-    static func firstLine(of handle: FileHandle) throws -> String {
-        var line: [UInt8] = []
-        while let byte = try handle.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
-            line.append(byte)
-        }
-        return String(decoding: line, as: UTF8.self)
-    }
-}
-
-/// A folder that is gone when the test is over.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "stratus-" + UUID().uuidString
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit {
-        // A leftover in the temporary folder fails no test.
-        try? FileManager.default.removeItem(atPath: path)
     }
 }

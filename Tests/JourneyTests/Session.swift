@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Who a session is: what another connection of the same user needs.
@@ -91,4 +92,33 @@ struct Answer: Sendable {
 
 struct UnexpectedAnswer: Error {
     let answer: Answer
+}
+
+extension Session {
+    /// Overwrites the beginning of the user's database in a folder that nobody serves.
+    ///
+    /// - Returns: the database's file.
+    @discardableResult
+    func damageDatabase(in folder: TemporaryFolder) throws -> String {
+        let file =
+            folder.path + "/databases/i^cloud.org.example.^journeys/development/"
+            + identity.userRecordName + ".sqlite"
+        // The write-ahead log too, which may hold the same pages.
+        for path in [file, file + "-wal"] where FileManager.default.fileExists(atPath: path) {
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            try handle.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+            try handle.close()
+        }
+        return file
+    }
+}
+
+extension ServedInstance {
+    /// A service on a folder, and its user Alice, who has made the zone "Trips".
+    static func withTrips(in folder: TemporaryFolder) throws -> (ServedInstance, Session) {
+        let instance = try ServedInstance(dataFolder: folder.path)
+        let session = try Session(instance, user: "alice")
+        try session.createZone("Trips")
+        return (instance, session)
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Several people use the shopping app on one device, at a service that runs without `--dev`.
@@ -96,7 +97,7 @@ import Testing
     ) throws -> (status: Int32, output: String, error: String) {
         let (input, output, error) = (Pipe(), Pipe(), Pipe())
         let process = try ChildProcess(
-            [ServedInstance.executable(named: "shopping").path, "--data", device.path],
+            [BuiltProgram.named("shopping").path, "--data", device.path],
             input: input.fileHandleForReading, output: output.fileHandleForWriting,
             error: error.fileHandleForWriting,
             environment: (tokens ?? [:]).merging(["STRATUS_URL": url]) { $1 })

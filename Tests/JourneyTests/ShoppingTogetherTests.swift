@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// The shopping app as two people use it: real programs, one service, and a terminal that is played.
@@ -18,7 +19,7 @@ struct ShoppingTogetherTests {
         let (input, output) = (Pipe(), Pipe())
         let process = try ChildProcess(
             [
-                ServedInstance.executable(named: "shopping").path, "--data",
+                BuiltProgram.named("shopping").path, "--data",
                 folder.path + "/" + user,
             ] + arguments,
             input: input.fileHandleForReading, output: output.fileHandleForWriting,
@@ -86,6 +87,34 @@ struct ShoppingTogetherTests {
         #expect(try shop("alice", ["show"]).contains("1  [ ] milk"))
     }
 
+    /// The page of the same lists, for a browser on this machine, until a signal asks to stop.
+    @Test func pageIsServedToWhoHasTheAddress() throws {
+        _ = try shop("alice", ["do", "new", "Food"])
+        _ = try shop("alice", ["do", "add", "milk"])
+        let output = Pipe()
+        let process = try ChildProcess(
+            [
+                BuiltProgram.named("shopping").path, "--data",
+                folder.path + "/alice", "web",
+            ], output: output.fileHandleForWriting)
+        try output.fileHandleForWriting.close()
+        let line = try output.fileHandleForReading.readLine()
+        let address = try #require(line.firstMatch(of: /http:\/\/(127.0.0.1:(\d+))\/#(\w{32})$/))
+        let connection = try RawConnection(port: Int(address.2) ?? 0)
+        func answer(
+            _ path: String, secret: Substring
+        ) throws -> (status: Int, head: String, body: String) {
+            try connection.ask(
+                "GET \(path) HTTP/1.1\r\nHost: \(address.1)\r\n"
+                    + "Authorization: Bearer \(secret)\r\n\r\n")
+        }
+        #expect(try answer("/", secret: "").body.contains("<title>Shopping</title>"))
+        #expect(try answer("/api/activity", secret: "").status == 401)
+        let seen = try answer("/api/activity", secret: address.3)
+        #expect(seen.status == 200 && seen.body.contains("milk added"))
+        #expect(process.end(with: SIGTERM) == 0)
+    }
+
     /// The screen in a terminal: drawn, driven by keys, and gone afterwards.
     @Test func screenIsDrivenByKeys() throws {
         _ = try shop("alice", ["do", "new", "Food"])
@@ -96,7 +125,7 @@ struct ShoppingTogetherTests {
         let person = FileHandle(fileDescriptor: leader, closeOnDealloc: true)
         let process = try ChildProcess(
             [
-                ServedInstance.executable(named: "shopping").path, "--data",
+                BuiltProgram.named("shopping").path, "--data",
                 folder.path + "/alice",
             ], input: terminal, output: terminal, environment: ["NO_COLOR": "1"])
         try terminal.close()

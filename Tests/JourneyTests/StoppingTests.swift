@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// How the service ends: cleanly when told to, with one sentence when it must.
@@ -61,12 +62,7 @@ import Testing
 
     /// Runs the service until it ends by itself.
     static func run(_ arguments: [String]) throws -> (status: Int32, error: String) {
-        let error = Pipe()
-        let process = try ChildProcess(
-            [ServedInstance.executable(named: "stratus").path] + arguments,
-            error: error.fileHandleForWriting)
-        try error.fileHandleForWriting.close()
-        let text = try error.fileHandleForReading.readToEnd() ?? Data()
-        return (process.end(), String(decoding: text, as: UTF8.self))
+        let run = try CommandRun(arguments, reading: .errors)
+        return (run.status, run.output)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestProcesses
 import TestSeeds
 import Testing
 
@@ -11,6 +12,11 @@ import Testing
         try ServedInstance(
             dataFolder: fixture.dataFolder,
             arguments: ["--dev", "--limit", "tombstoneSeconds=3000000000"])
+    }
+
+    private func served(_ name: String) throws -> (StoredFormatFixture, ServedInstance) {
+        let fixture = try StoredFormatFixture(name)
+        return (fixture, try serve(fixture))
     }
 
     /// Asks as a user of the stored folder.
@@ -57,8 +63,7 @@ import Testing
 
     @Test(arguments: StoredFormatFixture.services)
     func recordsChangesAndQueriesReadBack(_ name: String) throws {
-        let fixture = try StoredFormatFixture(name)
-        let instance = try serve(fixture)
+        let (fixture, instance) = try served(name)
         let alice = try Person(instance, "alice@example.org")
         #expect(try alice.recordName == fixture.fact("alice"))
         let looked = try alice.post(
@@ -123,8 +128,7 @@ import Testing
 
     @Test(arguments: StoredFormatFixture.services)
     func sharesReadBackAndTakeNewParticipants(_ name: String) throws {
-        let fixture = try StoredFormatFixture(name)
-        let instance = try serve(fixture)
+        let (fixture, instance) = try served(name)
         let bob = try Person(instance, "bob")
         let alice = try fixture.fact("alice")
         let zone = #"{"zoneName":"Trips","ownerRecordName":"\#(alice)"}"#
@@ -206,15 +210,14 @@ import Testing
     /// The shopping app goes on where the earlier one stopped: its queue reaches the stored service.
     @Test(arguments: StoredFormatFixture.services)
     func shoppingAppSendsWhatWaited(_ name: String) throws {
-        let fixture = try StoredFormatFixture(name)
-        let instance = try serve(fixture)
+        let (fixture, instance) = try served(name)
         let device = try TemporaryFolder()
         try FileManager.default.copyItem(
             atPath: fixture.shoppingPath,
             toPath: device.path + "/lists-user-alice%40example%2Eorg.sqlite")
         let (input, output) = (Pipe(), Pipe())
         let process = try ChildProcess(
-            [ServedInstance.executable(named: "shopping").path, "--data", device.path],
+            [BuiltProgram.named("shopping").path, "--data", device.path],
             input: input.fileHandleForReading, output: output.fileHandleForWriting,
             environment: [
                 "STRATUS_URL": instance.url, "STRATUS_API_TOKEN": "development",
@@ -258,7 +261,7 @@ import Testing
         let error = Pipe()
         let process = try ChildProcess(
             [
-                ServedInstance.executable(named: "stratus").path, "serve", "--port", "0",
+                BuiltProgram.named("stratus").path, "serve", "--port", "0",
                 "--data", fixture.dataFolder,
             ], error: error.fileHandleForWriting)
         try error.fileHandleForWriting.close()

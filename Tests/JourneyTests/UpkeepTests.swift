@@ -1,13 +1,12 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// What an operator does to a folder from the command line, beside the service and without it.
 @Suite struct UpkeepTests {
     @Test func zonePurgeWorksWhileServing() throws {
         let folder = try TemporaryFolder()
-        let instance = try ServedInstance(dataFolder: folder.path)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        let (instance, session) = try ServedInstance.withTrips(in: folder)
         try session.post("records/modify", Self.save)
         let which = [
             "--data", folder.path, "--container", AccountTests.container, "--environment",
@@ -32,9 +31,7 @@ import Testing
             // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: backup)
         }
-        var instance = try ServedInstance(dataFolder: folder.path)
-        var session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        var (instance, session) = try ServedInstance.withTrips(in: folder)
         try session.post("records/modify", Self.save)
         let intact = try changes(session, since: nil)
         #expect(instance.terminate() == 0)
@@ -79,9 +76,7 @@ import Testing
     /// What a crashed upload left goes, beside the running service; an asset of a record never does.
     @Test func collectRemovesUnreferencedFiles() throws {
         let folder = try TemporaryFolder()
-        let instance = try ServedInstance(dataFolder: folder.path)
-        let session = try Session(instance, user: "alice")
-        try session.createZone("Trips")
+        let (instance, session) = try ServedInstance.withTrips(in: folder)
         let upload = try session.post(
             "assets/upload",
             #"{"zoneID":{"zoneName":"Trips"},"tokens":[{"recordName":"a","fieldName":"photo"}]}"#)

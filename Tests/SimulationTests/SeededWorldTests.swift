@@ -99,4 +99,50 @@ import Testing
             #expect(try await next.record(for: item.recordID)?["title"] == "Milk")
         }
     }
+
+    /// Their files are on the disk, and whoever waits for it is a step of the world.
+    @Test func assetsOfFilesInMemoryComeAndGo() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("seeded-\(UUID().uuidString)")
+        // What is left goes with the system's folder.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        @Sendable func names(_ device: String) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(
+                atPath: folder.appendingPathComponent(device).path)
+        }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let picture = folder.appendingPathComponent("picture")
+        let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+        try bytes.write(to: picture)
+        let world = SeededWorld(seed: 7)
+        try await world.run {
+            let cloud = TestCloud(seeded: world)
+            var caches: [CloudCache] = []
+            for device in ["phone", "tablet"] {
+                let clock = world.world(device)
+                let connection = try await cloud.connect(
+                    user: "alice", device: device, world: clock)
+                caches.append(
+                    try CloudCache(
+                        memory: MemoryCacheFile(
+                            assetFolder: folder.appendingPathComponent(device)),
+                        container: CKContainer(
+                            identifier: "iCloud.org.example.Lists", connection: connection),
+                        world: clock))
+            }
+            let id = CKRecord.ID(
+                recordName: "milk", zoneID: CKRecordZone.ID(zoneName: "List"))
+            let item = CKRecord(recordType: "Item", recordID: id)
+            item["image"] = CKAsset(fileURL: picture)
+            try await caches[0].save(item)
+            for cache in caches { try await cache.sync() }
+            let image = try await caches[1].asset("image", of: id)
+            #expect(try image.fileURL.map { try Data(contentsOf: $0) } == bytes)
+            #expect(try names("phone").count == 1)
+            try await caches[1].delete(id)
+            for cache in caches.reversed() { try await cache.sync() }
+            try await world.pass(seconds: 5)
+            #expect(try names("phone") == [])
+        }
+    }
 }

@@ -38,12 +38,15 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         /// Gives the item a picture, the asset of this entry's record. Format 2.
         public static let picture = Action(rawValue: "picture")
 
+        /// Says how many of the item; the value is a number from 1. Format 2.
+        public static let quantity = Action(rawValue: "quantity")
+
         /// Whether this version knows what the action means.
         public var isKnown: Bool { Action.known.contains(self) }
 
         private static let known: Set<Action> = [
             .create, .add, .tick, .untick, .remove, .rename, .recolour, .reorder, .note,
-            .category, .picture,
+            .category, .picture, .quantity,
         ]
     }
 

@@ -35,21 +35,41 @@ public struct JournalWriter: Hashable, Sendable {
     /// - Parameters:
     ///   - afterItemID: the item the first one follows; nil is the list's start.
     ///   - editTimeMilliseconds: the first entry's time; each further one is a millisecond later.
-    ///   - newID: gives a fresh identifier, called twice for each name (item, then entry).
+    ///   - newID: gives a fresh identifier, called twice for each name (item, then entry), once more for a number.
     public func addAll(
         _ names: [String], after afterItemID: String?, at editTimeMilliseconds: Int64,
         newID: () -> String
     ) -> [JournalEntry] {
         var after = afterItemID
         var time = editTimeMilliseconds
-        return names.map { name in
+        return names.flatMap { name in
             let itemID = newID()
-            defer {
-                after = itemID
-                time += 1
-            }
-            return add(name, itemID: itemID, after: after, id: newID(), at: time)
+            let entries = addAgain(itemID, name, after: after, at: time, newID: newID)
+            after = itemID
+            time += Int64(entries.count)
+            return entries
         }
+    }
+
+    /// Adds one item, with how many where the text says so.
+    func addAgain(
+        _ itemID: String, _ text: String, after afterItemID: String?,
+        at editTimeMilliseconds: Int64, newID: () -> String
+    ) -> [JournalEntry] {
+        let split = Quantity.split(text)
+        let added = add(
+            split?.name ?? text, itemID: itemID, after: afterItemID, id: newID(),
+            at: editTimeMilliseconds)
+        guard let number = split?.quantity else { return [added] }
+        return [added, quantity(itemID, number, id: newID(), at: editTimeMilliseconds + 1)]
+    }
+
+    /// Says how many of an item.
+    public func quantity(
+        _ itemID: String, _ number: Int, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(
+            .quantity, itemID: itemID, value: String(number), id: id, at: editTimeMilliseconds)
     }
 
     /// Marks an item as bought.

@@ -5,8 +5,8 @@
 //    counts as later. (A tick from a device with a slow clock is not lost.) Where compaction has
 //    taken the adds, it begins with its first untick that bears a name: what somebody wants again
 //    is never lost.
-// 2. Name, mark and presence: the later entry wins. A later add of the same item brings it back,
-//    unticked and with the new name; a tick never brings a removed item back.
+// 2. Name, mark, number and presence: the later entry wins. A later add of the same item brings it back,
+//    unticked, one of it and with the new name; a tick never brings a removed item back.
 // 3. Position: see PlacementTree. Removed items keep their place, so what stands after them stays.
 // 4. Entries of an item that was never added have no effect until its add arrives.
 // 5. Title and colour: the later entry wins; the first create counts as the title's beginning and
@@ -27,6 +27,7 @@ extension JournalEntry {
         switch action {
         case .add, .tick, .untick, .remove, .reorder, .picture: true
         case .rename, .note, .category: value != nil
+        case .quantity: Quantity.number(of: value) != nil
         default: false
         }
     }
@@ -65,7 +66,7 @@ struct ListBuilder {
                 guard let index = draftByItemID[itemID], drafts[index].firstAddRank != rank else {
                     continue
                 }
-                apply(entry, to: &drafts[index])
+                Self.apply(entry, to: &drafts[index])
             } else {
                 applyToList(entry)
             }
@@ -92,7 +93,8 @@ struct ListBuilder {
         }
     }
 
-    private func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
+    /// Static: a method of the builder would hold all drafts while one changes, and each entry would copy them.
+    private static func apply(_ entry: JournalEntry, to draft: inout ItemDraft) {
         if entry.countsForItem {
             draft.item.changedAtMilliseconds = max(
                 draft.item.changedAtMilliseconds, entry.editTimeMilliseconds)
@@ -102,6 +104,7 @@ struct ListBuilder {
             draft.isRemoved = false
             draft.item.isTicked = false
             draft.item.tickedBy = nil
+            draft.item.quantity = 1
             if let name = entry.value { draft.item.name = name }
             draft.item.addedBy = entry.author
             draft.item.addedOnDevice = entry.device
@@ -120,6 +123,8 @@ struct ListBuilder {
             if let note = entry.value { draft.item.note = note.isEmpty ? nil : note }
         case .category:
             if let name = entry.value { draft.item.category = name.isEmpty ? nil : name }
+        case .quantity:
+            if let quantity = Quantity.number(of: entry.value) { draft.item.quantity = quantity }
         case .picture:
             draft.item.pictureEntryID = entry.id
         default:

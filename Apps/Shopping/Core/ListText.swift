@@ -74,7 +74,7 @@ public struct ListText: Sendable {
     }
 
     private func shownName(of item: ShoppingItem) -> String {
-        item.name.isEmpty ? "(no name)" : Self.oneLine(item.name)
+        item.name.isEmpty ? "(no name)" : Self.oneLine(item.text)
     }
 
     private func shownAuthor(of item: ShoppingItem) -> String {

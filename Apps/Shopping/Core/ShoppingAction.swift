@@ -1,6 +1,7 @@
 /// Something a person does to a list; the store makes journal entries of it.
 public enum ShoppingAction: Hashable, Sendable {
-    /// Adds items one after the other, the first after the named item; nil is the list's start.
+    /// Adds items one after the other, the first after the named item; nil is the list's start. A text such as
+    /// "2 × milk" is two of milk (``Quantity``).
     case add(names: [String], afterItemID: String?)
     case tick(itemID: String)
     case untick(itemID: String)
@@ -14,6 +15,8 @@ public enum ShoppingAction: Hashable, Sendable {
     case category(itemID: String, name: String)
     /// Brings a removed item back, unticked.
     case addAgain(itemID: String, name: String, afterItemID: String?)
+    /// Says how many of an item, from 1.
+    case quantity(itemID: String, Int)
     case renameList(title: String)
     case recolour(colour: String)
 }
@@ -37,11 +40,14 @@ extension JournalWriter {
         case .untick(let itemID):
             let items = journal.list().items
             let place = items.firstIndex { $0.id == itemID }
-            return [
-                untick(
-                    itemID, name: place.map { items[$0].name },
-                    after: place.flatMap { $0 > 0 ? items[$0 - 1].id : nil }, id: newID(), at: time)
-            ]
+            let unticked = untick(
+                itemID, name: place.map { items[$0].name },
+                after: place.flatMap { $0 > 0 ? items[$0 - 1].id : nil }, id: newID(), at: time)
+            guard let number = place.map({ items[$0].quantity }), number > 1 else {
+                return [unticked]
+            }
+            // For where others have compacted it away.
+            return [unticked, quantity(itemID, number, id: newID(), at: time + 1)]
         case .remove(let itemID):
             return [remove(itemID, id: newID(), at: time)]
         case .rename(let itemID, let name):
@@ -53,7 +59,9 @@ extension JournalWriter {
         case .category(let itemID, let name):
             return [category(itemID, name, id: newID(), at: time)]
         case .addAgain(let itemID, let name, let afterItemID):
-            return [add(name, itemID: itemID, after: afterItemID, id: newID(), at: time)]
+            return addAgain(itemID, name, after: afterItemID, at: time, newID: newID)
+        case .quantity(let itemID, let number):
+            return [quantity(itemID, number, id: newID(), at: time)]
         case .renameList(let title):
             return [renameList(to: title, id: newID(), at: time)]
         case .recolour(let colour):

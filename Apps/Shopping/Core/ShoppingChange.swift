@@ -22,6 +22,7 @@ public struct ShoppingChange: Hashable, Sendable {
         case itemNoted(name: String, note: String)
         case itemSorted(name: String, category: String)
         case itemPictured(name: String)
+        case itemCounted(name: String, quantity: Int)
         /// The service cannot be reached any more, and again.
         case serviceLost, serviceBack
         /// The service refuses a change, or syncing halted; the text is a sentence.
@@ -89,6 +90,8 @@ public struct ShoppingChange: Hashable, Sendable {
                     ? "\(shown(name)) sorted into its aisle\(origin)"
                     : "\(shown(name)) sorted under \(category)\(origin)"
             case .itemPictured(let name): "\(shown(name)) has a new picture\(origin)"
+            case .itemCounted(let name, let quantity):
+                "\(quantity) × \(shown(name)) wanted\(origin)"
             case .itemRenamed(let from, let to, let laterName):
                 "\(shown(from)) renamed to \(shown(to))\(origin)"
                     + (laterName.map { "; the later name \(shown($0)) stays" } ?? "")

@@ -4,6 +4,8 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     /// What the person typed, such as "2 pints milk".
     public internal(set) var name: String
     public internal(set) var isTicked: Bool
+    /// How many; 1 where nobody says.
+    public internal(set) var quantity = 1
     /// Who ticked the item; nil while it is unticked.
     public internal(set) var tickedBy: String?
     /// Who added the item.
@@ -18,6 +20,8 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     public internal(set) var category: String?
     /// The entry that bears the item's picture; nil without one.
     public internal(set) var pictureEntryID: String?
+    /// The name with how many, such as "2 × milk".
+    public var text: String { Quantity.text(quantity, name) }
     /// When somebody last did something to the item, in milliseconds since 1970.
     public internal(set) var changedAtMilliseconds: Int64
 }

@@ -128,17 +128,19 @@ extension ShoppingStore {
             tell(
                 ShoppingChange(
                     .trouble(
-                        "The service refuses a change; it is kept here. \(item.failure.message)")))
+                        "The service refuses a change; it is kept here. \(item.failure.message)"),
+                    listID: ListID(item.recordID.zoneID)))
         case .quotaExceeded:
             tell(ShoppingChange(.trouble("The service is full; changes wait on this device.")))
         case .storageFull:
             tell(ShoppingChange(.trouble("This device is full; make room, and syncing goes on.")))
         case .halted(let reason):
             tell(ShoppingChange(.trouble(reason.summary)))
-        case .zoneSetAside(_, let failure):
+        case .zoneSetAside(let zoneID, let failure):
             tell(
                 ShoppingChange(
-                    .trouble("The service refuses a list; it is kept here. \(failure.message)")))
+                    .trouble("The service refuses a list; it is kept here. \(failure.message)"),
+                    listID: ListID(zoneID)))
         case .recordsMissing(let records):
             // What was compacted while this device was away is in nobody's list any more.
             guard !records.allSatisfy(isCompacted) else { return }
@@ -162,6 +164,7 @@ extension ShoppingStore {
     }
 
     func tell(_ change: ShoppingChange) {
+        keepTrouble(of: change)
         for observer in observers.values { observer.yield(change) }
     }
 }
@@ -226,6 +229,8 @@ extension ShoppingChange.Kind {
         case (.note, .some): self = .itemNoted(name: name, note: entry.value ?? "")
         case (.category, .some): self = .itemSorted(name: name, category: entry.value ?? "")
         case (.picture, .some): self = .itemPictured(name: name)
+        case (.quantity, .some):
+            self = .itemCounted(name: name, quantity: Quantity.number(of: entry.value) ?? 1)
         case (.rename, nil): self = .listRenamed(title: entry.value ?? "")
         case (.recolour, nil): self = .listRecoloured(colour: entry.value ?? "")
         default: return nil

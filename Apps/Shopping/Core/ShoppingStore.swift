@@ -171,7 +171,8 @@ public actor ShoppingStore {
         absorbUnseen()
     }
 
-    func absorbUnseen() {
+    /// Takes what came and was not taken yet; else it comes by itself, soon.
+    package func absorbUnseen() {
         for changes in recordChanges { absorb(changes.takeUnseen()) }
     }
 

@@ -18,7 +18,7 @@ enum Command: Hashable, Sendable {
     case invite(String), link(String), dismiss(String), join(String), ask(String)
     case delete(String)
     case activity, refused, retry, giveUp, clear, duplicates, merge, refetch
-    case undo(String), history(String), note(String), category(String)
+    case undo(String), history(String), note(String), count(String), category(String)
     case picture(String), view(String), notify(String), signOut(String)
 
     /// What is wrong with the line, as a sentence.
@@ -99,6 +99,7 @@ enum Command: Hashable, Sendable {
         case "delete": self = .delete(try needed("the open list's title"))
         case "undo": self = .undo(try needed("a number that activity shows"))
         case "history": self = .history(try needed("a product"))
+        case "count": self = .count(try needed("ITEM is NUMBER"))
         case "note": self = .note(try needed("ITEM is TEXT"))
         case "category": self = .category(try needed("ITEM is NAME"))
         case "picture": self = .picture(try needed("ITEM is PATH"))
@@ -149,6 +150,7 @@ enum Command: Hashable, Sendable {
           remove ITEM            take off the list
           rename ITEM to TEXT    change what it says
           move ITEM after ITEM   change the order; or: move ITEM first
+          count ITEM is NUMBER   how many; also: add 2 × milk
           note ITEM is TEXT      say more of an item; note ITEM takes it away
           category ITEM is NAME  sort it under a category of your own
           picture ITEM is PATH   give it a picture; view ITEM says where it is
@@ -167,7 +169,7 @@ enum Command: Hashable, Sendable {
           stop                   share no more; the list stays yours
           join LINK / ask LINK   join another person's list; ask to be let in
           leave                  leave it
-          notify adds ticks      which changes of others become notifications
+          notify adds ticks      which changes of others ring and stay in a line
         In the shop
           mode shopping          rows stay in place; what others add waits as notices
           notices                what waits

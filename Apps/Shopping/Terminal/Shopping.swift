@@ -30,7 +30,7 @@ struct Shopping: AsyncParsableCommand {
               STRATUS_WEB_AUTH_TOKEN  who you are, instead of signing in
               STRATUS_DEV_USER        who you are, at a service that runs with --dev
               STRATUS_DEVICE_ID       this device's name, as others read it
-            """, subcommands: [Show.self, Do.self, SignIn.self, SignOut.self])
+            """, subcommands: [Show.self, Do.self, Web.self, Demo.self, SignIn.self, SignOut.self])
 
     static let containerIdentifier = "iCloud.org.stratus.Shopping"
 
@@ -72,28 +72,29 @@ struct Shopping: AsyncParsableCommand {
 
     /// The session of whoever is signed in, not begun yet.
     func openSession() async throws -> ShoppingSession {
-        let folder: DeviceFolder
-        let store: ShoppingStore
-        let account: Account
-        let notice: String?
+        let (folder, account, store) = try await openLists()
+        let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
+        return ShoppingSession(
+            store: store, folder: folder, account: account, terminal: terminal,
+            deviceName: account.deviceName ?? folder.notes.deviceName,
+            formerListsNotice: folder.formerListsNotice())
+    }
+
+    /// The lists of whoever is signed in.
+    func openLists() async throws -> (DeviceFolder, Account, ShoppingStore) {
         do {
-            folder = try DeviceFolder(path: data ?? DeviceFolder.standardPath)
+            let folder = try DeviceFolder(path: data ?? DeviceFolder.standardPath)
             let container = Self.container(in: folder)
-            account = Account(
+            let account = Account(
                 environment: ProcessInfo.processInfo.environment,
                 signedIn: container.connection.signedInUserRecordName, app: "shopping",
                 content: "The lists stay")
-            store = try await openStore(in: folder, account, container)
-            notice = folder.formerListsNotice()
+            return (folder, account, try await openStore(in: folder, account, container))
         } catch let error as DeviceFolder.Failure {
             throw OneSentence(description: error.description)
         } catch let error as CacheError {
             throw OneSentence(description: error.description)
         }
-        let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
-        return ShoppingSession(
-            store: store, folder: folder, account: account, terminal: terminal,
-            deviceName: account.deviceName ?? folder.notes.deviceName, formerListsNotice: notice)
     }
 
     func openStore(

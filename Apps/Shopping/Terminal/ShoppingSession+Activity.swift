@@ -107,6 +107,19 @@ extension ShoppingSession {
             : "\(ListText.oneLine(item.name)): \(ListText.oneLine(value))."
     }
 
+    func count(_ text: String) async throws -> String {
+        let (listID, list) = try await openedList()
+        guard let (left, right) = Command.cuts(text, at: "is").last,
+            let number = Int(right), Quantity.range.contains(number)
+        else {
+            throw CannotDo("Type count ITEM is NUMBER, from 1 to \(Quantity.range.upperBound).")
+        }
+        let item = try ItemFinder(items: list.items, numberedIDs: numberedItemIDs).item(left)
+        try await store.perform([.quantity(itemID: item.id, number)], in: listID)
+        await refresh()
+        return "\(ListText.oneLine(Quantity.text(number, item.name)))."
+    }
+
     func setPicture(_ text: String) async throws -> String {
         let (listID, list) = try await openedList()
         guard let (left, path) = Command.cuts(text, at: "is").last else {

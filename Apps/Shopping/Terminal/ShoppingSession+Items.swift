@@ -85,7 +85,7 @@ extension ShoppingSession {
         let other = try await findList(text)
         guard other.id != listID else { throw CannotDo("This list is open; name another one.") }
         let present = Set(list.items.map { $0.name.lowercased() })
-        let names = other.items.map(\.name).filter { !present.contains($0.lowercased()) }
+        let names = other.items.filter { !present.contains($0.name.lowercased()) }.map(\.text)
         if !names.isEmpty {
             try await perform([.add(names: names, afterItemID: list.items.last?.id)], listID)
         }

@@ -33,6 +33,7 @@ extension ShoppingSession {
         case .clear: return try await clearBought()
         case .duplicates: return try await showDuplicates(merging: false)
         case .merge: return try await showDuplicates(merging: true)
+        case .count(let text): return try await count(text)
         case .note(let text):
             return try await annotate(text, at: "is") { .note(itemID: $0, text: $1) }
         case .category(let text):
@@ -185,13 +186,8 @@ extension ShoppingSession {
         try requireAccount()
         do {
             return try await body()
-        } catch let error as CKError {
-            throw CannotDo("The service did not do it: \(error.localizedDescription)")
-        } catch let error as CacheError {
-            let cause = error.failure.map { " \($0.message)" } ?? ""
-            throw CannotDo("\(error)\(cause)")
-        } catch let error as SharingRefused {
-            throw CannotDo(error.description)
+        } catch {
+            throw CannotDo(ShoppingSentence.of(error))
         }
     }
 }

@@ -27,6 +27,7 @@ extension ShoppingSession {
         struct Item: Encodable {
             let name, aisle, addedBy: String
             let isTicked: Bool
+            let quantity: Int
             let note, tickedBy: String?
         }
         struct List: Encodable {
@@ -39,7 +40,8 @@ extension ShoppingSession {
             section.rows.map { item in
                 Item(
                     name: item.name, aisle: section.aisle.name, addedBy: item.addedBy,
-                    isTicked: item.isTicked, note: item.note, tickedBy: item.tickedBy)
+                    isTicked: item.isTicked, quantity: item.quantity, note: item.note,
+                    tickedBy: item.tickedBy)
             }
         }
         let encoder = JSONEncoder()

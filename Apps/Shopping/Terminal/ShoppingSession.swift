@@ -189,12 +189,18 @@ actor ShoppingSession {
         }
         // What was done here has been answered.
         guard ![.left, .deletedHere].contains(change.kind) else { return }
+        let notification = await store.notification(of: change)
         var line = "* " + change.sentence
         let speaksOfList = change.endsList || change.kind == .listAppeared || change.listID == nil
         if !speaksOfList, change.listID != openListID {
             line += " in \(ListText.oneLine(change.listTitle))"
         }
         if isQuiet { return }
+        if let notification {
+            // The terminal's bell; what it says stays in the line.
+            if terminal.isInteractive { terminal.ring() }
+            line = "! " + notification
+        }
         if drawing != nil {
             model?.message = line
             let mark = change.listID == openListID ? change.itemID : nil

@@ -94,3 +94,8 @@ extension Int64 {
         Date(timeIntervalSince1970: Double(self) / 1_000).formatted(.iso8601)
     }
 }
+
+/// Prints a row of a list, with tabs between its fields.
+func printRow(_ fields: String...) {
+    print(fields.joined(separator: "\t"))
+}

@@ -56,11 +56,9 @@ struct Key: AsyncParsableCommand {
         func run() async throws {
             try await folder.withService { service in
                 for key in try await service.accounts.serverKeys() {
-                    let fields = [
+                    printRow(
                         key.identifier, key.address.container, key.address.environment.rawValue,
-                        key.createdMilliseconds.printedTime, key.userRecordName, key.name,
-                    ]
-                    print(fields.joined(separator: "\t"))
+                        key.createdMilliseconds.printedTime, key.userRecordName, key.name)
                 }
             }
         }

@@ -108,12 +108,10 @@ struct Token: AsyncParsableCommand {
         func run() async throws {
             try await folder.withService { service in
                 for row in try await service.accounts.apiTokens() {
-                    let fields = [
+                    printRow(
                         row.token, row.address.container, row.address.environment.rawValue,
                         row.createdMilliseconds.printedTime, row.name,
-                        row.allowedOrigins.joined(separator: " "), row.callbackURL ?? "",
-                    ]
-                    print(fields.joined(separator: "\t"))
+                        row.allowedOrigins.joined(separator: " "), row.callbackURL ?? "")
                 }
             }
         }

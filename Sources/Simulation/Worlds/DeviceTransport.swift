@@ -14,14 +14,16 @@ final class DeviceTransport: AccountTransport {
         var userRecordName = ""
         var isDead = false
         var repeated: NotificationPayload?
+        /// What happens when the next batch of records was served.
+        var afterBatch: (@Sendable () -> Void)?
     }
 
     private let cloud: SimulatedCloud
     private let device: String
     private let user: String
-    private let dice: FaultDice
+    let dice: FaultDice
     private let world: World
-    private let mutation: Mutation?
+    let mutation: Mutation?
     private let state = Mutex(State())
 
     init(
@@ -39,17 +41,22 @@ final class DeviceTransport: AccountTransport {
     /// The process ended: nothing of what it began arrives any more.
     func die() { state.withLock { $0.isDead = true } }
 
+    /// The process ends between the commit of the next batch of records and its answer; with nil it does not.
+    func dieUnanswered(_ body: (@Sendable () -> Void)?) {
+        state.withLock { $0.afterBatch = body }
+    }
+
     /// Of the user who is signed in; empty before the first request.
     var userRecordName: String { state.withLock { $0.userRecordName } }
 
     private var isDead: Bool { state.withLock { $0.isDead } }
 
-    private func checkAlive() throws {
+    func checkAlive() throws {
         if isDead { throw TransportError(.noRoute, "The process of this device has ended.") }
     }
 
     /// To the service as it is now: after a restore it is another one, and knows no session of before.
-    private func inner() async throws -> InProcessTransport {
+    func inner() async throws -> InProcessTransport {
         let (service, generation) = cloud.current
         let known = state.withLock { $0.generation == generation ? $0.inner : nil }
         if let known { return known }
@@ -67,22 +74,32 @@ final class DeviceTransport: AccountTransport {
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
+        try await noted(E.path, Self.name(of: E.path, in: target.scope)) { fault in
+            try await self.serve(endpoint, request, fault, to: target, timeoutSeconds)
+        }
+    }
+
+    func noted<Answer: Sendable>(
+        _ path: String, _ name: String, mayDouble: Bool = true,
+        _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
+    ) async throws -> Answer {
         do {
-            let answer = try await deliver(E.self, request, to: target, timeoutSeconds)
-            cloud.note(device, E.path, "answered")
+            let answer = try await deliver(path, mayDouble: mayDouble, serve)
+            cloud.note(device, name, "answered")
             return answer
         } catch {
-            cloud.note(device, E.path, Self.word(for: error))
+            cloud.note(device, name, Self.word(for: error))
             throw error
         }
     }
 
-    private func deliver<E: Endpoint>(
-        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
-    ) async throws -> E.Answer {
+    private func deliver<Answer: Sendable>(
+        _ path: String, mayDouble: Bool,
+        _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
+    ) async throws -> Answer {
         try checkAlive()
-        let fault = dice.draw(for: E.path)
-        if let fault { cloud.note(device, E.path, fault.name) }
+        let fault = dice.draw(for: path)
+        if let fault { cloud.note(device, path, fault.name) }
         switch fault {
         case .noRoute: throw TransportError(.noRoute, "The simulation has no network here.")
         case .requestLost: throw TransportError(.refused, "The simulation lost the request.")
@@ -90,7 +107,7 @@ final class DeviceTransport: AccountTransport {
         case .late: try await world.sleep(dice.milliseconds(below: 20_000) / 1_000)
         case .tokensExpired:
             _ = try await inner()
-            cloud.expireTokens(of: E.path, userRecordName: userRecordName)
+            cloud.expireTokens(of: path, userRecordName: userRecordName)
         case .answerLost, .doubled, .itemRefused, nil:
             // Time on the way: what follows may overtake it.
             try await world.sleep(dice.milliseconds(below: 30) / 1_000)
@@ -98,20 +115,24 @@ final class DeviceTransport: AccountTransport {
         try checkAlive()
         // Whoever does not hear the answer does not hear its time.
         let heard = Mutex<AnswerTime?>(nil)
-        let answered: Result<E.Answer, any Error>
+        let answered: Result<Answer, any Error>
         do {
             answered = .success(
                 try await AnswerTime.$listener.withValue(
                     AnswerTime.Listener { time in heard.withLock { $0 = time } }
                 ) {
-                    try await self.serve(endpoint, request, fault, to: target, timeout)
+                    try await serve(fault)
                 })
         } catch {
             answered = .failure(error)
         }
-        if fault == .doubled {
+        if path == RecordsModify.path, let died = state.withLock({ $0.afterBatch.take() }) {
+            die()
+            died()
+        }
+        if fault == .doubled, mayDouble {
             // What the second one is answered, nobody hears.
-            _ = try? await inner().send(endpoint, request, to: target, timeoutSeconds: timeout)
+            _ = try? await serve(nil)
         }
         try checkAlive()
         try await world.sleep(dice.milliseconds(below: 30) / 1_000)
@@ -138,6 +159,9 @@ final class DeviceTransport: AccountTransport {
     private func forward<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
     ) async throws -> E.Answer {
+        if let answer = mutation?.answer(insteadOf: request, in: target.scope) as? E.Answer {
+            return answer
+        }
         let changed = mutation?.changed(request) ?? request
         do {
             let answer = try await inner().send(
@@ -187,6 +211,10 @@ final class DeviceTransport: AccountTransport {
         return ServiceError(
             .badRequest, "The simulation refuses this.", retryAfterSeconds: wait,
             frameworkCode: code)
+    }
+
+    private static func name(of path: String, in scope: DatabaseScope?) -> String {
+        scope == .shared ? path + " (shared)" : path
     }
 
     private static func word(for error: any Error) -> String {

@@ -38,11 +38,16 @@ struct Ledger {
         var isPromised = true
     }
 
+    /// What an edit is called that leaves nothing in its field.
+    static let nothing: Int64 = 0
+
     private(set) var lives: [Key: [Life]] = [:]
     /// Zones of which nothing is promised: they were deleted, or the service lost its history.
     var brokenZones: Set<[Int]> = []
     /// Users who left a share once: what they do there may be lost with it.
     private var leavers: Set<Int> = []
+    /// Whether the latest edit of a field wins; else the last one of any device may.
+    var isDecidedByTime = true
     private var lastNumber: Int64 = 0
 
     mutating func nextNumber() -> Int64 {
@@ -119,12 +124,25 @@ struct Ledger {
         lives[key] = changed
     }
 
+    /// What a record was given in a field, in any of its lives.
+    func edits(of key: Key, field: Int) -> [Edit] {
+        (lives[key] ?? []).flatMap { $0.edits[field] ?? [] }
+    }
+
     // MARK: The end
+
+    /// A record that the service has at the end.
+    struct Found {
+        var life: Int64
+        var fields: [Int: Int64] = [:]
+        /// Whether a device could tell which photo it has.
+        var isPhotoKnown = false
+    }
 
     /// What is wrong with the records that the service has at the end.
     ///
     /// - Parameter found: each record's life, and the number of the edit in each field.
-    func violations(found: [Key: (life: Int64, fields: [Int: Int64])]) -> [String] {
+    func violations(found: [Key: Found]) -> [String] {
         var violations: [String] = []
         for key in Set(lives.keys).union(found.keys).sorted()
         where !brokenZones.contains([key.owner, key.zone]) {
@@ -144,7 +162,8 @@ struct Ledger {
                 violations.append("\(key), made by edit \(life.number), was deleted and is back")
                 continue
             }
-            for (field, edits) in life.edits.sorted(by: { $0.key < $1.key }) {
+            for (field, edits) in life.edits.sorted(by: { $0.key < $1.key })
+            where field != Plan.photoField || record.isPhotoKnown {
                 let violation = violation(key, field, edits, found: record.fields[field])
                 if let violation { violations.append(violation) }
             }
@@ -156,11 +175,15 @@ struct Ledger {
         _ key: Key, _ field: Int, _ edits: [Edit], found: Int64?
     ) -> String? {
         let promised = edits.filter(\.isPromised).map(\.stamp).max() ?? .min
-        let allowed = edits.filter { $0.stamp >= promised }
+        var allowed = edits.filter { $0.stamp >= promised }
+        if !isDecidedByTime {
+            let last = Dictionary(edits.map { ($0.device, $0.number) }) { $1 }
+            allowed = edits.filter { !$0.isPromised || last[$0.device] == $0.number }
+        }
         if promised == .min, found == nil { return nil }
-        if allowed.contains(where: { $0.number == found }) { return nil }
+        if allowed.contains(where: { $0.number == found ?? Self.nothing }) { return nil }
         let has = found.map { "\($0)" } ?? "nothing"
-        return "\(key).\(Plan.fields[field]) has \(has) where the latest edit is "
+        return "\(key).\(Plan.name(ofField: field)) has \(has) where the latest edit is "
             + allowed.map { "\($0.number) by \($0.device)" }.joined(separator: " or ")
     }
 }

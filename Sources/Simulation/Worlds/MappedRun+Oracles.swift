@@ -52,6 +52,10 @@ extension MappedRun {
                 if object is MappedSign, referred.contains(where: { there[$0] == nil }) {
                     broken.append("\(name) is there without what it refers to weakly")
                 }
+                let trail: CKRecord.Reference? = record["trail"]
+                if let trail, trail.action != .deleteSelf {
+                    broken.append("\(name) would outlive what it refers to weakly")
+                }
             }
         }
         return broken

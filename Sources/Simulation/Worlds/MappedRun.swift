@@ -171,7 +171,7 @@ final class MappedRun {
             if troubles.isEmpty { break }
             try await world.pass(seconds: 400)
         }
-        guard troubles.isEmpty else { return troubles }
+        guard troubles.isEmpty else { return try await troubles + brokenReferences() }
         return try await brokenReferences() + ledger.violations(found: devices[0].store.objects)
     }
 

@@ -31,6 +31,38 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// Q2: the observer of a query is not handed an update.
     case missesUpdates = "Q2"
 
+    /// P5: an atomic request is served in two parts.
+    case splitsBatches = "P5"
+    /// P9: whoever leaves a share is told so, and stays in it.
+    case keepsLeavers = "P9"
+    /// A1: a byte of a download is another.
+    case changesBytes = "A1"
+    /// A2: who used an asset is not struck out when its record goes.
+    case keepsUses = "A2"
+    /// A3: the file does not say any more which assets are here.
+    case forgetsAssets = "A3"
+
+    /// What a device is answered without a request; nil where it is served.
+    func answer<Request>(insteadOf request: Request, in scope: DatabaseScope?) -> ZonesModify
+        .Answer?
+    {
+        guard self == .keepsLeavers, scope == .shared,
+            let modify = request as? ZonesModify.Request
+        else { return nil }
+        return ZonesModify.Answer(
+            modify.operations.map { operation in
+                var zone = ZoneDictionary(zoneID: operation.zoneID)
+                zone.isDeleted = true
+                return .success(zone)
+            })
+    }
+
+    /// A piece of an asset as the device gets it instead.
+    func changed(piece: [UInt8]) -> [UInt8] {
+        guard self == .changesBytes, let last = piece.last else { return piece }
+        return piece.dropLast() + [last ^ 1]
+    }
+
     /// A request as it is sent instead.
     func changed<Request>(_ request: Request) -> Request {
         switch self {
@@ -82,6 +114,8 @@ public enum Mutation: String, CaseIterable, Sendable {
         switch self {
         case .forgetsUnansweredSaves: "UPDATE pending SET isUncertain = 0"
         case .forgetsEarlierEdits: "UPDATE pending SET earlier = x''"
+        case .keepsUses: "DROP TRIGGER IF EXISTS recordAssetsGone"
+        case .forgetsAssets: "DELETE FROM asset"
         default: nil
         }
     }

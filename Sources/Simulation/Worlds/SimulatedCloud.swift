@@ -110,6 +110,22 @@ final class SimulatedCloud: Sendable {
         ])
     }
 
+    /// The bytes of all assets that the service keeps.
+    func storedAssets() async throws -> [[UInt8]] {
+        let storage = state.withLock { $0.storage }
+        var assets: [[UInt8]] = []
+        for database in try await storage.databasesWithBlobs() {
+            let blobs = try await storage.blobs(for: database)
+            for byte in UInt8.min ... .max {
+                for blob in try await blobs.blobs(beginningWith: byte) {
+                    guard let reader = try await blobs.open(blob.name) else { continue }
+                    assets.append(try await reader.read(at: 0, count: Int(reader.sizeBytes)))
+                }
+            }
+        }
+        return assets
+    }
+
     /// Takes a copy of all that the service has.
     func takeCopy() throws {
         let storage = state.withLock { $0.storage }

@@ -1,3 +1,4 @@
+import Foundation
 import StratusCache
 import StratusClient
 import StratusRecords
@@ -23,6 +24,7 @@ final class SimulatedDevice {
     let mutation: Mutation?
     private let seeded: SeededWorld
     private let settings: SyncSettings
+    private let resolver: (any ConflictResolver)?
     private(set) var user: Int
     private(set) var files: [Int: MemoryCacheFile] = [:]
     private(set) var cache: CloudCache?
@@ -32,13 +34,18 @@ final class SimulatedDevice {
     private(set) var queries: [WatchedQuery] = []
     /// Whether its app declares its types, so that queries look into an index.
     private let declaresTypes: Bool
+    /// Where the world's files are.
+    private let photoFolder: URL?
     private var openings = 0
     private(set) var wasStarted = false
 
     init(
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
-        settings: SyncSettings, declaresTypes: Bool, mutation: Mutation?
+        settings: SyncSettings, resolver: (any ConflictResolver)? = nil, declaresTypes: Bool,
+        photoFolder: URL? = nil, mutation: Mutation?
     ) {
+        self.photoFolder = photoFolder
+        self.resolver = resolver
         self.declaresTypes = declaresTypes
         self.name = name
         self.user = user
@@ -54,7 +61,7 @@ final class SimulatedDevice {
     func opened() throws -> CloudCache {
         if let cache, !isKilled.isThrown { return cache }
         drop()
-        let file = try files[user] ?? MemoryCacheFile()
+        let file = try files[user] ?? MemoryCacheFile(assetFolder: photoFolder(ofUser: user))
         files[user] = file
         file.setWriteTrouble(nil)
         if let sql = mutation?.sqlAtOpening { try file.execute(sql) }
@@ -69,7 +76,7 @@ final class SimulatedDevice {
             identifier: SimulatedCloud.container, connection: connection)
         let cache = try CloudCache(
             memory: file, container: container, settings: settings,
-            resolver: mutation?.resolver, types: declaresTypes ? WatchedQuery.types : nil,
+            resolver: resolver, types: declaresTypes ? WatchedQuery.types : nil,
             world: world)
         self.transport = transport
         self.cache = cache
@@ -78,6 +85,14 @@ final class SimulatedDevice {
         try watch(cache)
         return cache
     }
+
+    /// Where the photos of a user lie; nil in a world without any.
+    func photoFolder(ofUser user: Int) -> URL? {
+        photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
+    }
+
+    /// The cache of a process that goes on.
+    var openCache: CloudCache? { isKilled.isThrown ? nil : cache }
 
     static func name(ofUser user: Int) -> String { ["alice", "bob", "carol"][user] }
 
@@ -125,7 +140,21 @@ final class SimulatedDevice {
         }
     }
 
-    func endTrouble() { for file in files.values { file.setWriteTrouble(nil) } }
+    /// The process ends when its next batch of records was served, and before it hears so.
+    func dieUnanswered() throws {
+        let cache = try opened()
+        let isKilled = isKilled
+        transport?.dieUnanswered { [weak cache] in
+            isKilled.throwOver()
+            // Of an ended process nobody hears whether its file could be closed.
+            try? cache?.close()
+        }
+    }
+
+    func endTrouble() {
+        for file in files.values { file.setWriteTrouble(nil) }
+        transport?.dieUnanswered(nil)
+    }
 
     func switchAccount(to next: Int) throws {
         try kill()
@@ -183,16 +212,26 @@ final class SimulatedDevice {
         return contents
     }
 
+    /// What is wrong with observers and queries.
+    func wrongObservations() throws -> [String] {
+        guard let cache = openCache else { return [] }
+        var all: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
+        for shadow in shadows { all[shadow.scope] = try Self.contents(of: cache, shadow.scope) }
+        return try unheardChanges(all) + wrongAnswers(all)
+    }
+
     /// What observers were not told of, or were told wrongly.
-    func unheardChanges() throws -> [String] {
-        guard let cache, !isKilled.isThrown else { return [] }
+    private func unheardChanges(
+        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
+    ) throws -> [String] {
+        guard let cache = openCache else { return [] }
         var unheard: [String] = []
         for place in shadows.indices {
             let scope = shadows[place].scope
             for id in shadows[place].changes.takeUnseen() {
                 shadows[place].contents[RecordID(id)] = try cache.snapshot(RecordID(id), in: scope)
             }
-            let contents = try Self.contents(of: cache, scope)
+            let contents = all[scope] ?? [:]
             let ids = Set(contents.keys).union(shadows[place].contents.keys)
             let wrong = ids.filter {
                 !Self.isSame(contents[$0], shadows[place].contents[$0])
@@ -207,12 +246,14 @@ final class SimulatedDevice {
     }
 
     /// What is wrong with queries, and with what their observers were handed.
-    func wrongAnswers() throws -> [String] {
-        guard let cache, !isKilled.isThrown else { return [] }
+    private func wrongAnswers(
+        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
+    ) throws -> [String] {
+        guard let cache = openCache else { return [] }
         if declaresTypes, let sql = mutation?.sqlBeforeQueries { try files[user]?.execute(sql) }
         var wrong: [String] = []
         for place in queries.indices {
-            let contents = try Self.contents(of: cache, queries[place].scope)
+            let contents = all[queries[place].scope] ?? [:]
             wrong += try queries[place].violations(cache, contents).map { "\(name): \($0)" }
         }
         return wrong
@@ -220,6 +261,16 @@ final class SimulatedDevice {
 
     private static func isSame(_ one: RecordSnapshot?, _ other: RecordSnapshot?) -> Bool {
         guard let one, let other else { return one == nil && other == nil }
-        return one.hasSameContent(as: other)
+        return one.seen.hasSameContent(as: other.seen)
+    }
+}
+
+extension RecordSnapshot {
+    /// As an app sees it: that a photo got the service's checksum when it was uploaded is nothing to hear of.
+    var seen: RecordSnapshot {
+        guard case .asset = self[Plan.photo] else { return self }
+        var seen = self
+        seen[Plan.photo] = .int64(1)
+        return seen
     }
 }

@@ -12,7 +12,7 @@ extension SimulationRun {
     /// How long one sync may take, in seconds.
     private static let syncSeconds = 7_200
 
-    private struct View {
+    struct View {
         var contents: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
     }
 
@@ -40,7 +40,9 @@ extension SimulationRun {
         violations += troubles
         guard violations.isEmpty else { return }
         try checkObservers()
-        try await checkLedger()
+        let seen = plan.hasAssets ? try await checkPhotos() : [:]
+        try await checkLedger(photos: seen)
+        try await checkVisibility()
         try checkGrowth()
     }
 
@@ -71,10 +73,17 @@ extension SimulationRun {
     private func syncedOnce(
         _ cache: CloudCache, _ device: SimulatedDevice
     ) async throws -> Ended {
+        try await ended(device) { try await cache.sync() }
+    }
+
+    /// Starts something on a device, and lets the world run until it has ended, or for two hours.
+    func ended(
+        _ device: SimulatedDevice, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws -> Ended {
         let ended = Ended()
-        _ = device.world.startTask("quiet sync") {
+        _ = device.world.startTask("quiet") {
             do {
-                try await cache.sync()
+                try await body()
                 ended.end(nil)
             } catch {
                 ended.end("\(error)")
@@ -126,11 +135,11 @@ extension SimulationRun {
     }
 
     /// What the service has of a user's databases, asked without a token.
-    private func truth(_ user: Int) async throws -> View {
+    func truth(_ user: Int) async throws -> View {
         let container = try await clean(user)
         var view = View()
         for scope in [CKDatabase.Scope.private, .shared] {
-            let database = container.database(with: scope)
+            let database = container.database(with: scope).withoutAssetDownloads
             var contents: [RecordID: RecordSnapshot] = [:]
             for zone in try await database.allRecordZones() where zone.zoneID != .default {
                 var token: CKServerChangeToken?
@@ -152,25 +161,50 @@ extension SimulationRun {
 
     // MARK: Promises
 
-    private func checkLedger() async throws {
-        var found: [Ledger.Key: (life: Int64, fields: [Int: Int64])] = [:]
+    /// - Parameter seen: which photo devices found in each record.
+    private func checkLedger(photos seen: [Ledger.Key: Int64]) async throws {
+        var found: [Ledger.Key: Ledger.Found] = [:]
         for user in 0..<plan.userCount {
             for (id, record) in try await truth(user).contents[.private] ?? [:] {
                 guard let zone = Plan.zones.firstIndex(of: id.zoneID.name),
                     let number = Int(id.name.dropFirst()),
                     case .int64(let life) = record["life"]
                 else { continue }
-                var fields: [Int: Int64] = [:]
+                let key = Ledger.Key(owner: user, zone: zone, record: number)
+                var one = Ledger.Found(life: life)
                 for (place, name) in Plan.fields.enumerated() {
-                    if case .int64(let edit) = record[name] { fields[place] = edit }
+                    if case .int64(let edit) = record[name] { one.fields[place] = edit }
                 }
-                found[Ledger.Key(owner: user, zone: zone, record: number)] = (life, fields)
+                if case .asset = record[Plan.photo] {
+                    one.fields[Plan.photoField] = seen[key]
+                    one.isPhotoKnown = seen[key] != nil
+                } else {
+                    one.isPhotoKnown = true
+                }
+                found[key] = one
             }
         }
         try ledger.correctClocks { name, user, scope in
             try devices.first { $0.name == name }?.firstClockOffset(ofUser: user, in: scope) ?? 0
         }
         violations += ledger.violations(found: found)
+    }
+
+    /// Nobody sees what is not theirs and not shared with them (P9), nor what they left; unless a copy was restored
+    /// from before they did.
+    private func checkVisibility() async throws {
+        for user in 0..<plan.userCount where user > 0 {
+            for id in try await truth(user).contents[.shared]?.keys.sorted(by: { $0.name < $1.name }
+            )
+                ?? []
+            {
+                let isShared = plan.hasSharing && id.zoneID.name == Plan.zones[0]
+                let isLeft = strangers.contains(user) && !plan.hasRestores
+                if !isShared || isLeft {
+                    violations.append("user \(user) sees \(id.zoneID.name)/\(id.name) of another")
+                }
+            }
+        }
     }
 
     /// What must be empty is, and what grows has its bound.
@@ -194,8 +228,8 @@ extension SimulationRun {
     }
 }
 
-/// The end of a sync that the script waits for.
-private final class Ended: Sendable {
+/// The end of what the script waits for.
+final class Ended: Sendable {
     private let state = Mutex<(isEnded: Bool, trouble: String?)>((false, nil))
 
     var isEnded: Bool { state.withLock { $0.isEnded } }

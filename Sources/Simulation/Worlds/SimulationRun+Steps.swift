@@ -18,6 +18,8 @@ extension SimulationRun {
         case .killAtWrite(let number, let later, let isAfter):
             try devices[number].setTrouble(
                 isAfter ? .killedAfter : .killedBefore, later: later, writes: 1)
+        case .dieUnanswered(let number): try devices[number].dieUnanswered()
+        case .transfer(let user): try await transfer(user)
         case .fillDisk(let number, let writes):
             try devices[number].setTrouble(.storageFull, later: 0, writes: writes)
         case .cutOff(let number): devices[number].dice.isCutOff = true
@@ -33,6 +35,11 @@ extension SimulationRun {
         case .takeCopy: try cloud.takeCopy()
         case .restoreCopy: _ = try cloud.restoreCopy()
         case .audit: try checkObservers()
+        case .attach(let number, let record, let isCommon):
+            try attach(number, record, isCommon: isCommon)
+        case .detach(let number, let record): try detach(number, record)
+        case .look(let number, let record): try look(number, record)
+        case .evict(let number): try evict(number)
         case .turns(let count): await world.turns(count)
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))
         case .jump(let seconds): world.jump(seconds: Double(seconds))
@@ -82,12 +89,12 @@ extension SimulationRun {
         }
     }
 
-    private func noteEdit(
+    func noteEdit(
         _ key: Ledger.Key, _ life: Int64, _ field: Int, _ number: Int64, _ id: CKRecord.ID,
         _ device: SimulatedDevice, _ scope: CKDatabase.Scope
     ) throws {
         let saved = try device.opened().snapshot(RecordID(id), in: scope)
-        let name = Plan.fields[field]
+        let name = Plan.name(ofField: field)
         let times = FieldTimes(saved?[FieldWise.defaultFieldTimesKey])
         let stamp =
             times.milliseconds(of: saved?.field(name), name) ?? device.world.nowMilliseconds()
@@ -132,6 +139,7 @@ extension SimulationRun {
         ledger.left(owner: 0, by: device.user)
         do {
             try device.opened().deleteZone(zone, in: .shared)
+            strangers.insert(device.user)
         } catch {
             // As above.
             return
@@ -140,8 +148,9 @@ extension SimulationRun {
 
     func checkObservers() throws {
         for device in devices {
-            violations += try device.unheardChanges()
-            violations += try device.wrongAnswers()
+            violations += try device.wrongObservations()
         }
+        violations += wrongLooks()
+        if plan.hasTransfers { violations += try wrongSums() }
     }
 }

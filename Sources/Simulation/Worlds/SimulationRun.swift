@@ -18,6 +18,9 @@ final class SimulationRun {
     var shareURL: URL?
     /// The record names of the users, as the service gave them.
     var userRecordNames: [String] = []
+    let photos = Photos()
+    /// Users who left the share, and did not join again.
+    var strangers: Set<Int> = []
 
     var world: SeededWorld { cloud.world }
 
@@ -26,11 +29,13 @@ final class SimulationRun {
         self.cloud = cloud
         self.mutation = mutation
         self.table = table
+        ledger.isDecidedByTime = !plan.decidesByAncestor
     }
 
     func run(keeping kept: Set<Int>?) async throws -> [String] {
         try await begin()
-        for (place, step) in plan.steps.enumerated() where kept?.contains(place) ?? true {
+        for place in plan.order where kept?.contains(place) ?? true {
+            let step = plan.steps[place]
             cloud.note("step \(place)", "\(step)", "")
             if let fault = step.fault { table.count(fault, "steps") }
             try await perform(step)
@@ -56,7 +61,9 @@ final class SimulationRun {
                 skewMilliseconds: plan.skewsMilliseconds[number],
                 dice: FaultDice(
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
-                settings: settings, declaresTypes: number.isMultiple(of: 2), mutation: mutation)
+                settings: settings, resolver: mutation?.resolver ?? plan.resolver,
+                declaresTypes: number.isMultiple(of: 2),
+                photoFolder: plan.hasAssets ? try photos.folder() : nil, mutation: mutation)
             devices.append(device)
             if plan.startsRunning[number] { try device.start() }
         }
@@ -92,6 +99,7 @@ final class SimulationRun {
 
     func join(_ user: Int) async throws {
         guard user != 0, let shareURL else { return }
+        strangers.remove(user)
         let container = try await clean(user)
         do {
             let metadata = try await container.shareMetadata(for: shareURL)

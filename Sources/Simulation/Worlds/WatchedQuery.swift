@@ -74,7 +74,9 @@ struct WatchedQuery {
         if merged != Set(names) {
             violations.append(wrong("has merged", Array(merged), names))
         }
-        if !answer.elementsEqual(expected, by: { $0.id == $1.id && $0.hasSameContent(as: $1) }) {
+        if !answer.elementsEqual(
+            expected, by: { $0.id == $1.id && $0.seen.hasSameContent(as: $1.seen) })
+        {
             violations.append(wrong("was handed", answer.map(\.id), names))
         }
         return violations
@@ -96,7 +98,7 @@ struct WatchedQuery {
         }
         let named = Set(update.changes.map { RecordID($0.recordID) })
         for record in next where !isFirst && !named.contains(record.id) {
-            if former[record.id]?.hasSameContent(as: record) != true {
+            if former[record.id]?.seen.hasSameContent(as: record.seen) != true {
                 violations.append(wrong("was not notified of", [record.id], next.map(\.id)))
             }
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Logging
 import StratusSimulation
 
 /// Runs simulated worlds: `stratus-sim run --worlds 1000`, and again the one that failed:
@@ -13,6 +14,11 @@ struct StratusSim: ParsableCommand {
 
     /// The order of sets and dictionaries is that of every process with it, so that a seed is one run.
     static let oneHashing = ["SWIFT_DETERMINISTIC_HASHING": "1"]
+
+    /// What caches and services say of faults that were meant is not printed.
+    static func beQuiet() {
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+    }
 
     /// Begins this process anew with one hashing, unless it has it.
     static func takeOneHashing() {
@@ -56,6 +62,7 @@ struct StratusSim: ParsableCommand {
 
         func run() throws {
             StratusSim.takeOneHashing()
+            StratusSim.beQuiet()
             let found =
                 mapped
                 ? Shrinking.story(ofMappedSeed: seed)
@@ -83,6 +90,7 @@ struct StratusSim: ParsableCommand {
         @Flag var mapped = false
 
         func run() throws {
+            StratusSim.beQuiet()
             let table = FaultTable()
             var progress = Progress()
             for number in 0..<UInt64(worlds) {

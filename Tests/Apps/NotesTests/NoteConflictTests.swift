@@ -40,6 +40,13 @@ struct NoteConflictTests {
         try await note.edit("from an hour ahead")
         try await note.save()
         await phone.app.sync()
+        // The same note is saved once more, so that the next save meets a conflict.
+        let database = phone.container.privateCloudDatabase
+        let record = try await database.record(
+            for: CKRecord.ID(
+                recordName: "note", zoneID: CKRecordZone(zoneName: "note-zone").zoneID))
+        record["version"] = 1
+        _ = try await database.save(record)
         try await phone.save("seen, and changed")
         try await note.fetchChanges()
         #expect(await note.copy.text == "seen, and changed")

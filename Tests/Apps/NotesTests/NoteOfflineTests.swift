@@ -32,7 +32,15 @@ struct NoteOfflineTests {
         try await phone.save("one")
         world.cloud.faults.next(of: RecordsModify.self, .dropConnectionBeforeCommit)
         try await phone.app.type("two")
-        await phone.app.sync()
+        // The typing timer fires and is done with: from here on nothing is left but the retry.
+        await phone.typingPauses()
+        await phone.wait {
+            if case .statusChanged(let status) = $0 {
+                status.error != nil && status.step == .waiting
+            } else {
+                false
+            }
+        }
         #expect(
             await phone.status.lines == [
                 "On this device, not in the cloud yet.",

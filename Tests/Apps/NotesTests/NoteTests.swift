@@ -158,6 +158,7 @@ struct NoteTests {
             ]
         ]
         #expect(await tablet.app.didReceiveRemoteNotification(userInfo) == .noData)
+        #expect(await tablet.app.didReceiveRemoteNotification(userInfo) == .noData)
     }
 }
 

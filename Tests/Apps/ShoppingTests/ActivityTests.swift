@@ -78,7 +78,10 @@ import Testing
         #expect(groups.map { $0.map(\.name) } == [["milk", "Milk"]])
         #expect(
             journal.list().merging(try #require(groups.first))
-                == [.note(itemID: "milk", text: "2 pints"), .remove(itemID: "Milk")])
+                == [
+                    .note(itemID: "milk", text: "2 pints"), .quantity(itemID: "milk", 2),
+                    .remove(itemID: "Milk"),
+                ])
     }
 
     @Test func notesAndCategoriesShow() {

@@ -278,4 +278,43 @@ struct SharingTests {
         #expect(await bobs.list(his)?.items.map(\.name) == ["Milk"])
         #expect(await !phone.needsNewerApp)
     }
+
+    @Test func othersChangesAreNotifiedByChoice() async throws {
+        let world = try ShoppingWorld()
+        let phone = try await world.open("phone", user: "alice@example.org")
+        let tablet = try await world.open("tablet", user: "alice@example.org")
+        let bobs = try await world.open("bobs", user: "bob@example.org")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.share(weekly)
+        let link = try #require(try await phone.invite(["bob@example.org"], to: weekly).link)
+        let his = try await bobs.join(link)
+        try await tablet.sync()
+        try await phone.sync()
+        var changes = await phone.changes().makeAsyncIterator()
+        /// The next change of an item, and what the phone notifies of it.
+        func notification() async throws -> String? {
+            while let change = await changes.next() {
+                if change.itemID != nil { return await phone.notification(of: change) }
+            }
+            return nil
+        }
+        for (choice, text) in [
+            (NotificationChoice(), nil), (NotificationChoice(tellsTicks: true), nil),
+            (NotificationChoice(tellsAdds: true), "Groceries: Milk added by"),
+        ] as [(NotificationChoice, String?)] {
+            try await phone.choose(choice)
+            try await bobs.perform([.add(names: ["Milk"], afterItemID: nil)], in: his)
+            try await bobs.sync()
+            try await phone.sync()
+            let notified = try await notification()
+            #expect(text == nil ? notified == nil : notified?.hasPrefix(text ?? "") == true)
+        }
+        // One's own other device is nobody else.
+        try await tablet.sync()
+        try await tablet.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(try await notification() == nil)
+        for store in [phone, tablet, bobs] { try await store.close() }
+    }
 }

@@ -1,8 +1,9 @@
 import Foundation
-import ShoppingCore
 import StratusCache
 import StratusClient
 import Testing
+
+@testable import ShoppingCore
 
 /// What becomes of lists when their account leaves the device, and of changes that the service refuses.
 @Suite(.timeLimit(.minutes(2)))
@@ -92,12 +93,26 @@ struct SignOutTests {
         #expect(refused.count == 1)
         #expect(refused.first?.sentence.hasPrefix("note Milk: ") == true)
         #expect(refused.first?.listID == weekly)
+        // It stands in the activity, once a day, also after it was settled and over a restart.
+        func errors(_ store: ShoppingStore) async throws -> [String] {
+            ActivityHistory(try await store.activity(of: weekly)).lines.map(\.sentence)
+                .filter { $0.hasPrefix("The service refuses a change") }
+        }
+        while try await errors(phone).isEmpty { await Task.yield() }
         try await phone.retry(refused)
         try await phone.sync()
         #expect(try await phone.status().attentionCount == 1)
         try await phone.giveUp(try await phone.refusedChanges())
         #expect(try await phone.refusedChanges().isEmpty)
         #expect(await phone.list(weekly)?.items.first?.note == nil)
-        #expect(await phone.list(weekly)?.items.map(\.name) == ["Milk"])
+        try await phone.close()
+        let again = try await world.open("phone")
+        #expect(try await errors(again).count == 1)
+        // What concerns no list is in the activity of each.
+        await again.keepTrouble(of: ShoppingChange(.trouble("The service is full.")))
+        #expect(
+            ActivityHistory(try await again.activity(of: weekly)).lines.last?.sentence
+                == "The service is full.")
+        #expect(await again.list(weekly)?.items.map(\.name) == ["Milk"])
     }
 }

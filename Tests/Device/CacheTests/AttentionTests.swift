@@ -48,9 +48,7 @@ import Testing
 
     @Test func discardedDeletionBringsTheRecordBack() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "first")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "first"])
         cloud.state.withLock { $0.refusals["a"] = SyncFailure(.permissionFailure) }
         try phone.delete("a")
         try await phone.sync()

@@ -16,42 +16,6 @@ import Testing
 
     private static let notes = ZoneID(name: "Notes")
 
-    private static let place = Location(
-        latitude: 46.5775, longitude: 7.9853, horizontalAccuracy: 5, verticalAccuracy: 8,
-        altitude: 3_970, speed: 0, course: 90, timestampMilliseconds: 1_789_999_000_000)
-    private static let reference = Reference(
-        recordName: "beach", zoneID: ZoneID(name: "Photos"), action: .none)
-    private static let asset = AssetReceipt(
-        fileChecksum: "AAAAAAAAAAAAAAAAAAAAAAAAAAAA", sizeBytes: 5,
-        referenceChecksum: "BBBBBBBBBBBBBBBBBBBBBBBBBBBB", wrappingKey: "CCCCCCCCCCCCCCCCCCCCCA==",
-        receipt: "receipt", downloadURL: "http://127.0.0.1:1/asset/${f}")
-
-    /// What the file has in the record "every type", as the service knows it.
-    private static let fields: [Field] = [
-        Field(name: "asset", value: .asset(asset)),
-        Field(name: "assets", value: .assetList([asset, AssetReceipt(sizeBytes: 0)])),
-        Field(name: "blob", value: .bytes([0, 1, 127, 128, 255])),
-        Field(name: "blobs", value: .bytesList([[], [42]])),
-        Field(name: "count", value: .int64(.min)),
-        Field(name: "counts", value: .int64List([0, -1, .max])),
-        Field(name: "date", value: .timestamp(milliseconds: -1)),
-        Field(name: "dates", value: .timestampList(milliseconds: [0, 1_789_999_000_123])),
-        Field(name: "nothing", value: .emptyList),
-        Field(name: "owner", value: .reference(reference)),
-        Field(
-            name: "owners",
-            value: .referenceList([reference, Reference(recordName: "other", action: .deleteSelf)])),
-        Field(name: "place", value: .location(place)),
-        Field(
-            name: "places",
-            value: .locationList([place, Location(latitude: -33.5, longitude: 151.25)])),
-        Field(name: "ratio", value: .double(-0.1)),
-        Field(name: "ratios", value: .doubleList([0, 1e300, .leastNonzeroMagnitude])),
-        Field(name: "secret", value: .bytes([9, 8, 7]), isEncrypted: true),
-        Field(name: "text", value: .string("Größe 😀\n\0")),
-        Field(name: "texts", value: .stringList(["", "a\"b\\c"])),
-    ]
-
     /// Runs a test on a copy of the file.
     private func withCopy(_ body: (String) throws -> Void) throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
@@ -75,7 +39,7 @@ import Testing
                 let cache = try open(path)
                 let id = RecordID(name: "every type", zoneID: Self.notes)
                 let record = try #require(try cache.snapshot(id))
-                var expected = Self.fields
+                var expected = EveryFieldType.fields
                 expected[16].value = .string("edited twice offline")
                 #expect(record.fields.filter { $0.name != "editedAt" } == expected)
                 #expect(
@@ -95,7 +59,7 @@ import Testing
                     ])
                 let sent = try cache.store.nextBatch(itemLimit: 100, bytesLimit: 1_000_000)
                 let change = try #require(sent.first { $0.change.id == id })
-                #expect(change.base?.fields == Self.fields)
+                #expect(change.base?.fields == EveryFieldType.fields)
                 #expect(change.base?.system == record.system)
                 try cache.close()
             }
@@ -115,7 +79,7 @@ import Testing
             }
             #expect(format == CacheFormat.format.newest)
             #expect(applicationID == Int(CacheFormat.format.applicationID))
-            #expect(bytes == Data(RecordFields.values(Self.fields).encoded()))
+            #expect(bytes == Data(RecordFields.values(EveryFieldType.fields).encoded()))
             try cache.close()
         }
     }

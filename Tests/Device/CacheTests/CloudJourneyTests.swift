@@ -35,12 +35,7 @@ import Testing
         let tablet = try await CloudDevice(cloud, "tablet")
         let id = CKRecord.ID(recordName: "all", zoneID: .list)
         let record = CKRecord(recordType: "Everything", recordID: id)
-        record["string"] = "äöü 🛒"
-        record["int"] = 42
-        record["double"] = 1.5
-        record["date"] = Date(timeIntervalSince1970: 1_234.567)
-        record["data"] = Data([0, 1, 255])
-        record["list"] = ["a", "b"]
+        record.setEveryType()
         record["numbers"] = [1, 2, 3]
         record["friend"] = CKRecord.Reference(
             recordID: CKRecord.ID(recordName: "friend", zoneID: .list), action: .none)
@@ -48,12 +43,7 @@ import Testing
         try await phone.cache.sync()
         try await tablet.cache.sync()
         let copy = try await #require(try tablet.cache.record(for: id))
-        #expect(copy["string"] == "äöü 🛒")
-        #expect(copy["int"] == 42)
-        #expect(copy["double"] == 1.5)
-        #expect(copy["date"] == Date(timeIntervalSince1970: 1_234.567))
-        #expect(copy["data"] == Data([0, 1, 255]))
-        #expect(copy["list"] == ["a", "b"])
+        copy.expectEveryType()
         #expect(copy["numbers"] == [1, 2, 3])
         let reference: CKRecord.Reference? = copy["friend"]
         #expect(reference?.recordID == friend)
@@ -116,19 +106,12 @@ import Testing
 
     @Test func laterOfflineEditWinsOnBothDevices() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "start")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "start"])
         try phone.save("a", "earlier")
         tablet.time.advance(milliseconds: 5_000)
         try tablet.save("a", "later")
-        try await tablet.cache.sync()
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
-        #expect(try phone.texts() == ["a": "later"])
-        #expect(try tablet.texts() == ["a": "later"])
+        for device in [tablet, phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["a": "later"]) }
     }
 
     @Test func offlineCreatesOfSameRecordConverge() async throws {
@@ -140,20 +123,13 @@ import Testing
         // Five seconds pass.
         tablet.time.advance(milliseconds: 5_000)
         try phone.save("a", "phone")
-        try await tablet.cache.sync()
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
-        #expect(try phone.texts() == ["a": "phone"])
-        #expect(try tablet.texts() == ["a": "phone"])
+        for device in [tablet, phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["a": "phone"]) }
     }
 
     @Test func deletionWinsOverOfflineEdit() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
         try tablet.save("a", "2")
         try await phone.cache.sync()
@@ -165,11 +141,7 @@ import Testing
 
     @Test func savingStaleRecordMergesFetchedFields() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         // Read before the sync, saved after it, with another field changed.
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
         let stale = try await #require(try tablet.cache.record(for: id))
@@ -187,11 +159,7 @@ import Testing
 
     @Test func deletedZoneDisappearsOnOtherDevice() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         try await phone.cache.deleteZone(.list)
         try await phone.cache.sync()
         try await tablet.cache.sync()
@@ -205,11 +173,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func notificationBringsChangeToRunningLoop() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("first", "1")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["first": "1"])
         var changes = tablet.cache.changes().makeAsyncIterator()
         await tablet.cache.start()
         await phone.cache.start()

@@ -13,9 +13,7 @@ import Testing
 
     private func synced() async throws -> (cloud: MemoryCloud, phone: Device) {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         return (cloud, phone)
     }
 
@@ -121,14 +119,8 @@ import Testing
     }
 
     @Test func resolverResurrectsStaleRecord() async throws {
-        struct Keeper: ConflictResolver {
-            func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
-            func resolveDeletion(
-                of client: RecordSnapshot, clientEditedMilliseconds: Int64
-            ) -> DeletionResolution { .resurrect }
-        }
         let cloud = MemoryCloud()
-        let phone = try Device(cloud, resolver: Keeper())
+        let phone = try Device(cloud, resolver: KeepsClient())
         try phone.save("a", "1")
         try await phone.cache.sync()
         let stale = try await #require(try phone.cache.record(for: id("a")))

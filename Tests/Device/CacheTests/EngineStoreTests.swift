@@ -87,10 +87,13 @@ import Testing
         }
     }
 
-    @Test func engineBringsEditsAndDeletionsBothWays() async throws {
+    private func devices() async throws -> (phone: App, tablet: App) {
         let cloud = TestCloud()
-        let phone = try await App(cloud, "phone")
-        let tablet = try await App(cloud, "tablet")
+        return (try await App(cloud, "phone"), try await App(cloud, "tablet"))
+    }
+
+    @Test func engineBringsEditsAndDeletionsBothWays() async throws {
+        let (phone, tablet) = try await devices()
         for name in ["a", "b", "c"] { try phone.save(name, "1") }
         #expect(try phone.texts().count == 3)
         try await phone.sync()
@@ -106,9 +109,7 @@ import Testing
     }
 
     @Test func conflictIsDecidedByTheCachesResolver() async throws {
-        let cloud = TestCloud()
-        let phone = try await App(cloud, "phone")
-        let tablet = try await App(cloud, "tablet")
+        let (phone, tablet) = try await devices()
         try phone.save("a", "1")
         try await phone.sync()
         try await tablet.sync()
@@ -131,12 +132,9 @@ import Testing
     }
 
     @Test func restartGoesOnWithStateAndQueue() async throws {
-        let cloud = TestCloud()
-        let phone = try await App(cloud, "phone")
-        let tablet = try await App(cloud, "tablet")
+        let (phone, tablet) = try await devices()
         try tablet.save("theirs", "1")
-        try await tablet.sync()
-        try await phone.sync()
+        for app in [tablet, phone] { try await app.sync() }
         #expect(try phone.store.stateSerialization() != nil)
         try phone.save("mine", "1")
         try phone.delete("theirs")
@@ -149,12 +147,9 @@ import Testing
 
     /// The engine's app becomes one that lets the cache sync.
     @Test func cacheGoesOnWhereTheEngineWas() async throws {
-        let cloud = TestCloud()
-        let phone = try await App(cloud, "phone")
-        let tablet = try await App(cloud, "tablet")
+        let (phone, tablet) = try await devices()
         try tablet.save("theirs", "1")
-        try await tablet.sync()
-        try await phone.sync()
+        for app in [tablet, phone] { try await app.sync() }
         try phone.save("mine", "1")
         try await phone.cache.sync()
         try tablet.delete("theirs")
@@ -165,9 +160,7 @@ import Testing
     }
 
     @Test func eventThatCannotBeWrittenKeepsTheStateBehindIt() async throws {
-        let cloud = TestCloud()
-        let phone = try await App(cloud, "phone")
-        let tablet = try await App(cloud, "tablet")
+        let (phone, tablet) = try await devices()
         try tablet.save("a", "1")
         try await tablet.sync()
         let path = phone.path

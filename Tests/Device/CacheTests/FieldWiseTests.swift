@@ -12,14 +12,6 @@ import Testing
     private static let names = ["title", "text", "colour"]
     private let id = RecordID(name: "a", zoneID: .list)
 
-    private func edit(_ device: Device, _ fields: [String: FieldValue?]) throws {
-        try device.cache.save([
-            LocalEdit(
-                id: id, type: "Item",
-                changes: fields.map { Field(name: $0.key, value: $0.value) })
-        ])
-    }
-
     /// Devices that know the record and their clocks.
     private func world(
         _ skews: [Int64]
@@ -32,7 +24,7 @@ import Testing
             try devices[number].save("own \(number)", "x")
             try await devices[number].cache.sync()
         }
-        try edit(devices[0], ["title": .string("0"), "text": .string("0")])
+        try devices[0].edit("a", ["title": .string("0"), "text": .string("0")])
         for device in devices { try await device.cache.sync() }
         return (cloud, devices)
     }
@@ -41,44 +33,42 @@ import Testing
         try device.cache.pendingRecordIDs().isEmpty
     }
 
-    @Test func eachDevicesOwnFieldIsKeptInEitherOrder() async throws {
-        for order in [[0, 1], [1, 0]] {
-            let (cloud, devices) = try await world([0, 0])
-            try edit(devices[0], ["title": .string("1")])
-            cloud.pass()
-            try edit(devices[1], ["text": .string("1")])
-            for number in order + order { try await devices[number].sync() }
-            for device in devices {
-                #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
-                #expect(try device.cache.snapshot(id)?["text"] == .string("1"))
-            }
-            #expect(cloud.record("a")?["title"] == .string("1"))
+    @Test(arguments: [[0, 1], [1, 0]])
+    func eachDevicesOwnFieldIsKeptInEitherOrder(_ order: [Int]) async throws {
+        let (cloud, devices) = try await world([0, 0])
+        try devices[0].edit("a", ["title": .string("1")])
+        cloud.pass()
+        try devices[1].edit("a", ["text": .string("1")])
+        for number in order + order { try await devices[number].sync() }
+        for device in devices {
+            #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
+            #expect(try device.cache.snapshot(id)?["text"] == .string("1"))
         }
+        #expect(cloud.record("a")?["title"] == .string("1"))
     }
 
     /// The older title does not win because its device touched the text later.
-    @Test func newerTitleWinsOverOlderThoughTextIsNewer() async throws {
-        for order in [[0, 1], [1, 0]] {
-            let (cloud, devices) = try await world([0, 0])
-            try edit(devices[0], ["title": .string("older")])
-            cloud.pass()
-            try edit(devices[1], ["title": .string("newer")])
-            cloud.pass()
-            try edit(devices[0], ["text": .string("newest")])
-            let events = devices[0].cache.events()
-            for number in order + order { try await devices[number].sync() }
-            for device in devices {
-                #expect(try device.cache.snapshot(id)?["title"] == .string("newer"))
-                #expect(try device.cache.snapshot(id)?["text"] == .string("newest"))
-            }
-            try devices[0].cache.close()
-            var overruled: [[String]] = []
-            for await event in events {
-                if case .editOverruled(_, _, let keys) = event { overruled.append(keys) }
-            }
-            // Whoever syncs first loses the title only once the other comes, and then hears of a change.
-            #expect(overruled == (order == [1, 0] ? [["title"]] : []))
+    @Test(arguments: [[0, 1], [1, 0]])
+    func newerTitleWinsOverOlderThoughTextIsNewer(_ order: [Int]) async throws {
+        let (cloud, devices) = try await world([0, 0])
+        try devices[0].edit("a", ["title": .string("older")])
+        cloud.pass()
+        try devices[1].edit("a", ["title": .string("newer")])
+        cloud.pass()
+        try devices[0].edit("a", ["text": .string("newest")])
+        let events = devices[0].cache.events()
+        for number in order + order { try await devices[number].sync() }
+        for device in devices {
+            #expect(try device.cache.snapshot(id)?["title"] == .string("newer"))
+            #expect(try device.cache.snapshot(id)?["text"] == .string("newest"))
         }
+        try devices[0].cache.close()
+        var overruled: [[String]] = []
+        for await event in events {
+            if case .editOverruled(_, _, let keys) = event { overruled.append(keys) }
+        }
+        // Whoever syncs first loses the title only once the other comes, and then hears of a change.
+        #expect(overruled == (order == [1, 0] ? [["title"]] : []))
     }
 
     /// Somebody deleted the record and made another of its name; an edit of the deleted one is in neither, however late
@@ -87,9 +77,9 @@ import Testing
     func recordMadeAnewHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
         try devices[0].delete("a")
-        try edit(devices[0], ["title": .string("anew")])
+        try devices[0].edit("a", ["title": .string("anew")])
         cloud.pass()
-        try edit(devices[1], ["title": .string("late"), "colour": .string("late")])
+        try devices[1].edit("a", ["title": .string("late"), "colour": .string("late")])
         for number in order + order { try await devices[number].sync() }
         for device in devices {
             let record = try #require(try device.cache.snapshot(id))
@@ -99,8 +89,8 @@ import Testing
             #expect(try isQuiet(device))
         }
         // Edits of the new one are merged as ever.
-        try edit(devices[0], ["text": .string("1")])
-        try edit(devices[1], ["colour": .string("1")])
+        try devices[0].edit("a", ["text": .string("1")])
+        try devices[1].edit("a", ["colour": .string("1")])
         for number in order + order { try await devices[number].sync() }
         #expect(cloud.record("a")?["text"] == .string("1"))
         #expect(cloud.record("a")?["colour"] == .string("1"))
@@ -112,10 +102,10 @@ import Testing
         try devices[0].delete("a")
         try await devices[0].sync()
         cloud.pass()
-        try edit(devices[0], ["title": .string("anew")])
+        try devices[0].edit("a", ["title": .string("anew")])
         try await devices[0].sync()
         cloud.pass()
-        try edit(devices[1], ["title": .string("late")])
+        try devices[1].edit("a", ["title": .string("late")])
         try await devices[1].sync()
         #expect(try devices[1].cache.snapshot(id)?["title"] == .string("anew"))
         #expect(cloud.record("a")?["title"] == .string("anew"))
@@ -134,12 +124,12 @@ import Testing
         let (cloud, devices) = try await world([0, 0])
         let plain = try Device(cloud, resolver: LatestEditWins(editDateKey: nil))
         try await plain.cache.sync()
-        try edit(devices[0], ["title": .string("before")])
+        try devices[0].edit("a", ["title": .string("before")])
         cloud.pass()
-        try edit(plain, ["title": .string("plain")])
+        try plain.edit("a", ["title": .string("plain")])
         try await plain.cache.sync()
         cloud.pass(milliseconds: 60_000)
-        try edit(devices[1], ["title": .string("after")])
+        try devices[1].edit("a", ["title": .string("after")])
         try await devices[0].sync()
         #expect(cloud.record("a")?["title"] == .string("plain"))
         try await devices[1].sync()
@@ -151,13 +141,13 @@ import Testing
         cloud.state.withLock { $0.unknownFields = [FieldWise.defaultFieldTimesKey] }
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
-        try edit(phone, ["title": .string("0"), "text": .string("0")])
+        try phone.edit("a", ["title": .string("0"), "text": .string("0")])
         try await phone.sync()
         #expect(try await phone.cache.attentionItems().isEmpty)
         #expect(cloud.record("a")?["title"] == .string("0"))
         try await tablet.sync()
-        try edit(phone, ["title": .string("1")])
-        try edit(tablet, ["text": .string("1")])
+        try phone.edit("a", ["title": .string("1")])
+        try tablet.edit("a", ["text": .string("1")])
         for device in [phone, tablet, phone] { try await device.sync() }
         for device in [phone, tablet] {
             #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
@@ -189,7 +179,7 @@ import Testing
                 let isRemoval = Int.random(in: 0..<6, using: &random) == 0
                 let value = isRemoval ? nil : FieldValue.string("\(step)")
                 guard try device.cache.snapshot(id)?[name] != value else { continue }
-                try edit(device, [name: value])
+                try device.edit("a", [name: value])
                 expected[name] = value
             case 5:
                 device.link.fail(call: Int.random(in: 0..<4, using: &random), .answerLost)

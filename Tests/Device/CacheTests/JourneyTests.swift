@@ -29,9 +29,7 @@ import Testing
 
     @Test func zonesAndSubscriptionAreCreatedOnce() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.restart()
         try phone.save("b", "1")
         try await phone.sync()
@@ -106,11 +104,7 @@ import Testing
 
     @Test func locallyDeletedRecordStaysDeletedAfterFetch() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        let tablet = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try tablet.save("a", "2")
         try await tablet.sync()
         try phone.delete("a")
@@ -123,11 +117,7 @@ import Testing
 
     @Test func editOfRemotelyDeletedRecordIsReported() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        let tablet = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try phone.delete("a")
         try tablet.save("a", "2")
         try await phone.sync()
@@ -143,15 +133,9 @@ import Testing
     }
 
     @Test func resolverResurrectsDeletedRecord() async throws {
-        struct Keeper: ConflictResolver {
-            func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
-            func resolveDeletion(
-                of client: RecordSnapshot, clientEditedMilliseconds: Int64
-            ) -> DeletionResolution { .resurrect }
-        }
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
-        let tablet = try Device(cloud, resolver: Keeper())
+        let tablet = try Device(cloud, resolver: KeepsClient())
         try phone.save("a", "1")
         try await phone.sync()
         try await tablet.sync()
@@ -165,9 +149,7 @@ import Testing
 
     @Test func deletedRecordCanBeRecreated() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.delete("a")
         try phone.save("a", "2")
         try await phone.sync()

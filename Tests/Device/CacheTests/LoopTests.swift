@@ -7,9 +7,8 @@ import Testing
 
 /// The running loop, its switch, and what a sync answers.
 @Suite(.timeLimit(.minutes(5))) struct LoopTests {
-    @Test func startDuringStopRestartsLoop() async throws {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud)
+    /// Starts a loop whose first upload waits at a gate, and begins to stop it there.
+    private func stopWhileSending(_ phone: Device) async throws -> (Gate, Task<Void, Never>) {
         let gate = Gate()
         phone.link.duringNextSend { await gate.pass() }
         try phone.save("a", "1")
@@ -17,6 +16,13 @@ import Testing
         while !gate.isReached { await Task.yield() }
         let stopping = Task { [phone] in await phone.cache.stop() }
         while try await phone.cache.status().isRunning { await Task.yield() }
+        return (gate, stopping)
+    }
+
+    @Test func startDuringStopRestartsLoop() async throws {
+        let cloud = MemoryCloud()
+        let phone = try Device(cloud)
+        let (gate, stopping) = try await stopWhileSending(phone)
         await phone.cache.start()
         gate.open()
         await stopping.value
@@ -29,13 +35,7 @@ import Testing
     @Test func syncDuringStopCompletes() async throws {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
-        let gate = Gate()
-        phone.link.duringNextSend { await gate.pass() }
-        try phone.save("a", "1")
-        await phone.cache.start()
-        while !gate.isReached { await Task.yield() }
-        let stopping = Task { [phone] in await phone.cache.stop() }
-        while try await phone.cache.status().isRunning { await Task.yield() }
+        let (gate, stopping) = try await stopWhileSending(phone)
         try phone.save("b", "1")
         let syncing = Task { [phone] in try await phone.cache.sync() }
         gate.open()
@@ -97,9 +97,7 @@ import Testing
 
     @Test func expiredTokensRenewSubscription() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         cloud.expireTokens()
         try await phone.cache.sync()
         #expect(phone.link.callNames.filter { $0 == "subscription" }.count == 2)

@@ -12,13 +12,12 @@ import Testing
 
     init() throws { folder = try RestoredFolder() }
 
-    /// Whoever comes first makes the zone anew, and the tablet sends what the phone has deleted.
-    @Test(arguments: ["phone", "tablet"], [false, true])
-    func recordDeletedBeforeRestoreStaysDeleted(first: String, isDeletionSent: Bool) async throws {
+    /// Both have records of a zone that the copy does not have, and the phone has deleted "a".
+    private func loseZone(of names: [String], isDeletionSent: Bool) async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
         try await folder.run("phone") { phone in
-            for name in ["a", "b"] { try phone.save(name, "1") }
+            for name in names { try phone.save(name, "1") }
             try await phone.sync()
         }
         try await folder.sync("tablet", "phone")
@@ -27,6 +26,19 @@ import Testing
             if isDeletionSent { try await phone.sync() }
         }
         try folder.restore()
+    }
+
+    private func expectEmpty(_ device: String) async throws {
+        try await folder.run(device) { cache in
+            try await cache.sync()
+            #expect(try cache.texts() == [:], "\(device)")
+        }
+    }
+
+    /// Whoever comes first makes the zone anew, and the tablet sends what the phone has deleted.
+    @Test(arguments: ["phone", "tablet"], [false, true])
+    func recordDeletedBeforeRestoreStaysDeleted(first: String, isDeletionSent: Bool) async throws {
+        try await loseZone(of: ["a", "b"], isDeletionSent: isDeletionSent)
         try await folder.sync(first, first == "phone" ? "tablet" : "phone")
         for device in ["phone", "tablet", "phone", "laptop"] {
             try await folder.run(device) { cache in
@@ -134,36 +146,31 @@ import Testing
         }
     }
 
-    /// Who deleted the zone, or heard of it, deletes it again.
-    @Test func zoneDeletedBeforeRestoreStaysDeleted() async throws {
+    /// Copies the folder when the phone has made the zone and these have fetched it.
+    private func copyOfZone(fetchedBy devices: String...) async throws {
         try await folder.run("phone") { phone in
             try phone.save("a", "1")
             try await phone.sync()
         }
-        try await folder.sync("tablet", "phone")
+        for device in devices { try await folder.sync(device) }
         try folder.takeCopy()
+    }
+
+    /// Who deleted the zone, or heard of it, deletes it again.
+    @Test func zoneDeletedBeforeRestoreStaysDeleted() async throws {
+        try await copyOfZone(fetchedBy: "tablet", "phone")
         try await folder.run("phone") { phone in
             try await phone.deleteZone(CKRecordZone.ID.list)
             try await phone.sync()
             try await phone.sync()
         }
         try folder.restore()
-        for device in ["phone", "tablet", "phone", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == [:], "\(device)")
-            }
-        }
+        for device in ["phone", "tablet", "phone", "laptop"] { try await expectEmpty(device) }
     }
 
     /// Nobody but the phone knows of the deletion, and its token of the database is older.
     @Test func acknowledgedZoneDeletionThatWasNotFetchedIsRepeated() async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
-        try await folder.sync("phone", "tablet")
-        try folder.takeCopy()
+        try await copyOfZone(fetchedBy: "phone", "tablet")
         try await folder.run("phone") { cloud in
             cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
         } _: { phone in
@@ -172,12 +179,7 @@ import Testing
             await #expect(throws: CacheError.self) { try await phone.sync() }
         }
         try folder.restore()
-        for device in ["phone", "tablet", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == [:], "\(device)")
-            }
-        }
+        for device in ["phone", "tablet", "laptop"] { try await expectEmpty(device) }
         try await folder.run("phone") { phone in
             let zones = try await phone.reports().compactMap { report -> CKRecordZone.ID? in
                 guard case .changesLost(let zone, [], []) = report.event else { return nil }
@@ -214,24 +216,8 @@ import Testing
     /// Nothing else is in the zone: what the phone knows of it is the deletion alone.
     @Test(arguments: [false, true])
     func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
-        try await folder.sync("phone", "tablet")
-        try folder.takeCopy()
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
-        try await folder.sync("tablet", "phone")
-        try await folder.run("phone") { phone in
-            try phone.delete("a")
-            if isDeletionSent { try await phone.sync() }
-        }
-        try folder.restore()
+        try await loseZone(of: ["a"], isDeletionSent: isDeletionSent)
         try await folder.sync("phone", "tablet", "phone")
-        for device in ["tablet", "laptop", "phone"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == [:], "\(device)")
-            }
-        }
+        for device in ["tablet", "laptop", "phone"] { try await expectEmpty(device) }
     }
 }

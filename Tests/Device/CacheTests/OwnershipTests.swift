@@ -10,9 +10,7 @@ import Testing
 @Suite struct OwnershipTests {
     @Test func otherAccountHaltsSyncWithoutLoss() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         phone.link.signIn("_bob")
         try phone.save("b", "1")
         try phone.restart()
@@ -30,9 +28,7 @@ import Testing
     @Test(.timeLimit(.minutes(5)))
     func runningLoopHaltsUntilAccountReturns() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         await phone.cache.start()
         phone.link.signIn("_bob")
         while try await phone.cache.status().haltReason != .otherAccount { await Task.yield() }

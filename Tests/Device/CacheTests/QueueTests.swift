@@ -53,9 +53,7 @@ import Testing
 
     @Test func saveDuringDeleteUploadIsSent() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.delete("a")
         phone.link.duringNextSend { [phone] in try phone.save("a", "again") }
         try await phone.sync()
@@ -119,12 +117,20 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func haltKeepsQueueAndThrowsReason() async throws {
+    /// A device with one record, whose first request was lost.
+    private func failedSync(
+        _ code: FrameworkErrorCode
+    ) async throws -> (MemoryCloud, Device, CacheError?) {
         let cloud = MemoryCloud()
         let phone = try Device(cloud)
         try phone.save("a", "x")
-        phone.link.fail(call: 0, .requestLost(SyncFailure(.notAuthenticated)))
+        phone.link.fail(call: 0, .requestLost(SyncFailure(code)))
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        return (cloud, phone, error)
+    }
+
+    @Test func haltKeepsQueueAndThrowsReason() async throws {
+        let (cloud, phone, error) = try await failedSync(.notAuthenticated)
         #expect(error?.haltReason == .account(SyncFailure(.notAuthenticated)))
         #expect(try await phone.cache.status().haltReason != nil)
         #expect(try phone.cache.store.pendingIDs(limit: 100).count == 1)
@@ -133,11 +139,7 @@ import Testing
     }
 
     @Test func offlineSyncThrowsAtOnceAndKeepsQueue() async throws {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "x")
-        phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
-        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        let (cloud, phone, error) = try await failedSync(.networkUnavailable)
         #expect(error?.code == .notSynced)
         #expect(phone.link.callNames.count == 1)
         try await phone.cache.sync()

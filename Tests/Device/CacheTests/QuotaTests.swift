@@ -13,13 +13,19 @@ import Testing
         return settings
     }
 
-    @Test func deletionsAreSentWhenQuotaIsExceeded() async throws {
+    /// A device with so many old records at a cloud with so much room, and six new ones to be sent.
+    private func full(saved: Int, room: Int) async throws -> (MemoryCloud, Device) {
         let cloud = MemoryCloud()
         let phone = try Device(cloud, settings: smallBatches)
-        for number in 0..<9 { try phone.save("old\(number)", "1") }
+        for number in 0..<saved { try phone.save("old\(number)", "1") }
         try await phone.cache.sync()
-        cloud.state.withLock { $0.room[ZoneID().ownerName] = 9 }
+        cloud.state.withLock { $0.room[ZoneID().ownerName] = room }
         for number in 0..<6 { try phone.save("new\(number)", "1") }
+        return (cloud, phone)
+    }
+
+    @Test func deletionsAreSentWhenQuotaIsExceeded() async throws {
+        let (cloud, phone) = try await full(saved: 9, room: 9)
         for number in 0..<7 { try phone.delete("old\(number)") }
         try await phone.cache.sync()
         #expect(cloud.names().filter { $0.hasPrefix("new") }.count == 6)
@@ -28,12 +34,7 @@ import Testing
     }
 
     @Test func exceededQuotaIsReportedWhileFetchContinues() async throws {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud, settings: smallBatches)
-        for number in 0..<2 { try phone.save("old\(number)", "1") }
-        try await phone.cache.sync()
-        cloud.state.withLock { $0.room[ZoneID().ownerName] = 1 }
-        for number in 0..<6 { try phone.save("new\(number)", "1") }
+        let (cloud, phone) = try await full(saved: 2, room: 1)
         try phone.delete("old0")
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.failure?.code == .quotaExceeded)

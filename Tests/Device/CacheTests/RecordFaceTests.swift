@@ -17,12 +17,7 @@ import Testing
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
         let record = CKRecord(recordType: "Everything", recordID: id("all"))
-        record["string"] = "äöü 🛒"
-        record["int"] = 42
-        record["double"] = 1.5
-        record["date"] = Date(timeIntervalSince1970: 1_234.567)
-        record["data"] = Data([0, 1, 255])
-        record["list"] = ["a", "b"]
+        record.setEveryType()
         record["friend"] = CKRecord.Reference(recordID: id("friend"), action: .deleteSelf)
         record.parent = CKRecord.Reference(recordID: id("root"), action: .none)
         try await phone.cache.save(record)
@@ -34,12 +29,7 @@ import Testing
         #expect(copy.changedKeys().isEmpty)
         #expect(copy.recordChangeTag != nil)
         #expect(copy.modificationDate != nil)
-        #expect(copy["string"] == "äöü 🛒")
-        #expect(copy["int"] == 42)
-        #expect(copy["double"] == 1.5)
-        #expect(copy["date"] == Date(timeIntervalSince1970: 1_234.567))
-        #expect(copy["data"] == Data([0, 1, 255]))
-        #expect(copy["list"] == ["a", "b"])
+        copy.expectEveryType()
         let friend: CKRecord.Reference? = copy["friend"]
         #expect(friend == CKRecord.Reference(recordID: id("friend"), action: .deleteSelf))
         #expect(copy.parent?.recordID == id("root"))
@@ -47,11 +37,7 @@ import Testing
 
     @Test func savingRecordReadBeforeSyncMergesFields() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        let tablet = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         let stale = try await #require(try tablet.cache.record(for: id("a")))
         try phone.save("a", "2")
         try await phone.sync()
@@ -67,9 +53,7 @@ import Testing
 
     @Test func fieldSetToNilIsRemovedOnService() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         let record = try await #require(try phone.cache.record(for: id("a")))
         record["text"] = nil as String?
         try await phone.cache.save(record)

@@ -116,9 +116,7 @@ import Testing
 
     @Test func remotelyDeletedZoneIsRemovedAndReported() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         cloud.deleteZone(.list)
         try phone.save("a", "2")
         var events = phone.cache.events().makeAsyncIterator()
@@ -203,9 +201,7 @@ import Testing
 
     @Test func purgedZoneIsReportedToApp() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.save("b", "1")
         await phone.cache.fetchSoon(CKRecordZone.ID(.list))
         cloud.deleteZone(.list, reason: .purged)
@@ -223,11 +219,7 @@ import Testing
 
     @Test func locallyDeletedZoneIsDeletedEverywhere() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        let tablet = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         #expect(try phone.texts().isEmpty)
         try await phone.sync()

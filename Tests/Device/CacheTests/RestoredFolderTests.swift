@@ -1,5 +1,6 @@
 import StratusCache
 import StratusClient
+import StratusWire
 import Testing
 
 /// The real service on a folder that a copy of it replaces, without a word of the operator.
@@ -41,8 +42,8 @@ import Testing
         }
     }
 
-    /// What a device sent is above its change token until it fetches.
-    @Test func acknowledgedSavesThatWereNotFetchedAreSentAgain() async throws {
+    /// Copies the folder when the phone has sent and fetched two records.
+    private func copyOfTwoRecords() async throws {
         try await folder.run("phone") { phone in
             for name in ["a", "b"] { try phone.save(name, "1") }
             try await phone.sync()
@@ -50,6 +51,11 @@ import Testing
             try await phone.sync()
         }
         try folder.takeCopy()
+    }
+
+    /// What a device sent is above its change token until it fetches.
+    @Test func acknowledgedSavesThatWereNotFetchedAreSentAgain() async throws {
+        try await copyOfTwoRecords()
         try await folder.run("phone") { phone in
             try phone.save("a", "2")
             try phone.save("new", "1")
@@ -68,13 +74,7 @@ import Testing
     }
 
     @Test func acknowledgedDeletionThatWasNotFetchedIsRepeated() async throws {
-        try await folder.run("phone") { phone in
-            for name in ["a", "b"] { try phone.save(name, "1") }
-            try await phone.sync()
-            await phone.fetchSoon(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
-        try folder.takeCopy()
+        try await copyOfTwoRecords()
         try await folder.run("phone") { phone in
             try phone.delete("a")
             try await phone.sync()
@@ -91,6 +91,14 @@ import Testing
         }
     }
 
+    private func saveInStep(_ name: String, on device: String) async throws {
+        try await folder.run(device) { cache in
+            try await cache.sync()
+            try cache.save(name, "1")
+            try await cache.sync()
+        }
+    }
+
     /// The device has no token of the zone, but the tags of what it sent tell that nothing was lost.
     @Test func intactSaveDeletedElsewhereBeforeFirstFetchStaysDeleted() async throws {
         try await folder.sync("phone")
@@ -99,11 +107,7 @@ import Testing
             try await phone.sync()
         }
         try folder.takeCopy()
-        try await folder.run("tablet") { tablet in
-            try await tablet.sync()
-            try tablet.save("lost", "1")
-            try await tablet.sync()
-        }
+        try await saveInStep("lost", on: "tablet")
         try folder.restore()
         try await folder.run("laptop") { laptop in
             try await laptop.sync()
@@ -129,11 +133,7 @@ import Testing
             try await phone.sync()
         }
         try folder.restore()
-        try await folder.run("tablet") { tablet in
-            try await tablet.sync()
-            try tablet.save("b", "1")
-            try await tablet.sync()
-        }
+        try await saveInStep("b", on: "tablet")
         for _ in 0..<2 {
             try await folder.run("phone") { phone in
                 try phone.save("a", text)
@@ -144,6 +144,42 @@ import Testing
         try await folder.run("tablet") { tablet in
             try await tablet.sync()
             #expect(try tablet.texts() == ["a": text, "b": "1"])
+        }
+    }
+
+    /// What is saved after the restore, before anything is fetched, has the number of what was lost.
+    ///
+    /// - Parameter isFetched: whether the phone has a change token of the lost record.
+    @Test(arguments: [false, true])
+    func recordSavedAfterRestoreHidesNoLostOne(isFetched: Bool) async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("a", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("phone", "tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            try phone.save("lost", "1")
+            try await phone.sync()
+            if isFetched {
+                await phone.fetchSoon(CKRecordZone.ID.list)
+                try await phone.sync()
+            }
+        }
+        try folder.restore()
+        try await folder.run("phone") { cloud in
+            // The save arrives before the zone is fetched, and so does nothing after it.
+            cloud.next(1, of: ChangesZone.self, .answer(.accessDenied))
+        } _: { phone in
+            try phone.save("new", "1")
+            // It is fetched in the end, or not: both are good.
+            try? await phone.sync()
+        }
+        for device in ["phone", "tablet", "phone"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == ["a": "1", "lost": "1", "new": "1"], "\(device)")
+            }
         }
     }
 }

@@ -21,6 +21,19 @@ import Testing
         return (cloud, phone, tablet)
     }
 
+    /// Both have a save that the cloud has lost.
+    private func devicesThatLost(
+        _ name: String, _ text: String
+    ) async throws -> (cloud: MemoryCloud, phone: Device, tablet: Device) {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = cloud.copy()
+        try phone.save(name, text)
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        return (cloud, phone, tablet)
+    }
+
     /// What the app was told of lost changes.
     private func lost(_ device: Device) throws -> [String] {
         var lost: [String] = []
@@ -35,12 +48,7 @@ import Testing
     }
 
     @Test func lostEditIsSentAgainAndReported() async throws {
-        let (cloud, phone, tablet) = try await devices(["a", "b"])
-        let copy = cloud.copy()
-        try phone.save("a", "2")
-        try await phone.sync()
-        try await tablet.sync()
-        cloud.restore(copy)
+        let (cloud, phone, tablet) = try await devicesThatLost("a", "2")
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "2", "b": "1"])
         #expect(cloud.record("a")?["text"] == .string("2"))
@@ -54,12 +62,7 @@ import Testing
     }
 
     @Test func lostRecordIsSentAgainAndDeletedOneStaysDeleted() async throws {
-        let (cloud, phone, tablet) = try await devices(["a", "b"])
-        let copy = cloud.copy()
-        try phone.save("new", "1")
-        try await phone.sync()
-        try await tablet.sync()
-        cloud.restore(copy)
+        let (cloud, _, tablet) = try await devicesThatLost("new", "1")
         let other = try Device(cloud)
         try await other.sync()
         try other.delete("b")

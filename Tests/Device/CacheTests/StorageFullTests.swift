@@ -70,9 +70,7 @@ import Testing
     /// The service has taken the save, and there is no room to write that down.
     @Test func answerWithoutRoomIsAskedForAgain() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.save("a", "2")
         phone.link.duringNextSend {
             try phone.cache.store.pool.writeWithoutTransaction { database in

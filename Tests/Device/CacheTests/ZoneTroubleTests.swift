@@ -58,9 +58,7 @@ import Testing
 
     @Test func refusedZoneDeletionRestoresZone() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         cloud.state.withLock { $0.zoneRefusals[.list] = SyncFailure(.permissionFailure) }
         try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         #expect(try phone.texts().isEmpty)
@@ -129,9 +127,7 @@ import Testing
 
     @Test func lateHintKeepsDeletedZoneDeleted() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         cloud.deleteZone(.list)
         try await phone.cache.sync()
         let calls = phone.link.callNames.count
@@ -146,9 +142,7 @@ import Testing
 
     @Test func lastDatabasePageDecidesZoneDeletion() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.cache.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         let token = try phone.cache.store.databaseToken() ?? ""
         phone.link.give([
             DatabasePage(changed: [.list, .other], token: token, moreComing: true),

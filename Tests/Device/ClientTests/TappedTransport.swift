@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusTesting
 import StratusWire
 import Synchronization
 
@@ -121,4 +122,34 @@ final class Scratch: Sendable {
 
 func content(_ count: Int, seed: UInt8 = 7) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ Int(seed)) }
+}
+
+extension TestCloud {
+    /// The private database of a device of Ida's with the zone `trips`, and what it sends.
+    func tappedDevice(_ name: String) async throws -> (CKDatabase, TappedTransport) {
+        let connection = try await connect(user: "ida", device: name)
+        let transport = TappedTransport(connection.transport)
+        let tapped = CloudConnection(
+            transport: transport, hasAccount: true, deviceID: name, keyStore: MemoryKeyStore())
+        let database = CKContainer(
+            identifier: "iCloud.org.example.Trails", connection: tapped
+        ).privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: trips))
+        return (database, transport)
+    }
+}
+
+extension Array {
+    /// The items of an answer with a change in each that is no failure.
+    func changed<Value, Failure>(
+        _ change: (inout Value) -> Void
+    ) -> Self where Element == Result<Value, Failure> {
+        map { item in
+            item.map { value in
+                var value = value
+                change(&value)
+                return value
+            }
+        }
+    }
 }

@@ -68,16 +68,6 @@ struct Trip {
     }
 }
 
-/// The code of the error that a body throws; nil when it throws none.
-func code(_ body: () async throws -> Void) async -> CKError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? CKError)?.code
-    }
-}
-
 /// Runs an operation of a container to its end.
 func run(_ operation: CKOperation, on container: CKContainer) async {
     await withCheckedContinuation { continuation in

@@ -62,12 +62,7 @@ struct CallbackTests {
 
     /// A person edits an object while a sync brings an older change of it.
     @Test func editDuringASyncIsNotOverwritten() async throws {
-        let phone = try await MappedDevice(cloud, "phone")
-        let tablet = try await MappedDevice(cloud, "tablet")
-        let anna = phone.addPerson("Anna")
-        try await phone.sync()
-        try await tablet.sync()
-        let copy = try #require(tablet.person("Anna"))
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
         anna.edit { $0.age = 1 }
         try await phone.sync()
         tablet.store.hooks.withLock { $0.didFinish = { copy.edit { $0.age = 2 } } }

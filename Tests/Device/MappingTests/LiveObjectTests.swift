@@ -13,12 +13,7 @@ struct LiveObjectTests {
     let cloud = TestCloud()
 
     @Test func observerOfAnObjectSeesChangesOfOtherDevices() async throws {
-        let phone = try await MappedDevice(cloud, "phone")
-        let tablet = try await MappedDevice(cloud, "tablet")
-        let anna = phone.addPerson("Anna")
-        try await phone.sync()
-        try await tablet.sync()
-        let copy = try #require(tablet.person("Anna"))
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
         let changes = Mutex(0)
         let age = withObservationTracking {
             copy.age

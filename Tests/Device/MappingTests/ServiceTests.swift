@@ -85,12 +85,7 @@ struct ServiceTests {
     }
 
     @Test func concurrentSavesOfTwoDevicesConverge() async throws {
-        let phone = try await MappedDevice(cloud, "phone")
-        let tablet = try await MappedDevice(cloud, "tablet")
-        let anna = phone.addPerson("Anna")
-        try await phone.sync()
-        try await tablet.sync()
-        let copy = try #require(tablet.person("Anna"))
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 {
                 let (object, device) = number.isMultiple(of: 2) ? (anna, phone) : (copy, tablet)

@@ -43,11 +43,8 @@ import Testing
     }
 
     @Test func signOutClearsState() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(["a": "1"])
         let app = phone.app
-        app.makeZone()
-        app.write("a", "1")
-        try await app.engine.sendChanges()
         try await app.engine.fetchChanges()
         app.write("a", "2")
         _ = app.takeLog()
@@ -64,11 +61,8 @@ import Testing
 
     @Test func accountSwitchSendsNothingOfFirstUser() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(["a": "ida's"], to: cloud)
         let app = phone.app
-        app.makeZone()
-        app.write("a", "ida's")
-        try await app.engine.sendChanges()
         try await app.engine.fetchChanges()
         app.write("b", "ida's")
         _ = app.takeLog()
@@ -82,17 +76,10 @@ import Testing
 
     @Test func accountSwitchDuringFetchDiscardsAnswer() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(["a": "1"], to: cloud)
         let app = phone.app
-        app.makeZone()
-        app.write("a", "1")
-        try await app.engine.sendChanges()
         _ = app.takeLog()
-        phone.transport.beforeRequests { path in
-            guard path == ChangesDatabase.path else { return }
-            phone.transport.beforeRequests(nil)
-            try await phone.become("bo")
-        }
+        phone.become("bo", during: ChangesDatabase.path)
         #expect(await codeOf { try await app.engine.fetchChanges() } == .operationCancelled)
         await app.waitForLog { $0.contains("switchAccounts") }
         #expect(app.takeLog() == ["willFetch manual", "didFetch manual", "switchAccounts"])
@@ -102,11 +89,8 @@ import Testing
 
     @Test func accountChangeWhileStoppedIsReportedOnce() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(["a": "1"], to: cloud)
         let app = phone.app
-        app.makeZone()
-        app.write("a", "1")
-        try await app.engine.sendChanges()
         app.restart()
         _ = app.takeLog()
         try await phone.become("eve")
@@ -117,9 +101,8 @@ import Testing
 
     /// Nobody could say whose the changes are.
     @Test func temporarilyUnavailableAccountKeepsPending() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.withZone()
         let app = phone.app
-        app.makeZone()
         app.write("a", "1")
         let code = CKError.Code.accountTemporarilyUnavailable
         phone.cloud.faults.next(
@@ -135,18 +118,12 @@ import Testing
 
     @Test func accountSwitchDuringSendDropsPendingChanges() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(to: cloud)
         let app = phone.app
-        app.makeZone()
-        try await app.engine.sendChanges()
         app.write("a", "ida's")
         app.write("b", "ida's")
         _ = app.takeLog()
-        phone.transport.beforeRequests { path in
-            guard path == RecordsModify.path else { return }
-            phone.transport.beforeRequests(nil)
-            try await phone.become("bo")
-        }
+        phone.become("bo", during: RecordsModify.path)
         #expect(await codeOf { try await app.engine.sendChanges() } == .operationCancelled)
         await app.waitForLog { $0.contains("switchAccounts") }
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty && app.texts.isEmpty)

@@ -418,12 +418,3 @@ struct EngineWorld {
         return (phone, tablet)
     }
 }
-
-func codeOf(_ body: () async throws -> Void) async -> CKError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? CKError)?.code
-    }
-}

@@ -32,6 +32,14 @@ import Testing
             return phone.app
         }
 
+        /// Starts the engine and waits until it has sent a zone.
+        func startedWithZone() async -> EngineApp {
+            let app = await started()
+            app.makeZone()
+            await app.waitForLog { $0.contains("didSend scheduled") }
+            return app
+        }
+
         /// The service notifies of the first change at once, and what follows a second later.
         func serviceTells() async {
             let window = Limits().gatheringSeconds
@@ -106,9 +114,7 @@ import Testing
 
     @Test func retryAfterDelaysScheduledSend() async throws {
         let scene = try await Scene()
-        let app = await scene.started()
-        app.makeZone()
-        await app.waitForLog { $0.contains("didSend scheduled") }
+        let app = await scene.startedWithZone()
         await scene.rest()
         _ = app.takeLog()
         scene.cloud.faults.next(
@@ -231,9 +237,7 @@ import Testing
 
     @Test func cancelledSendWaitsForNextChange() async throws {
         let scene = try await Scene()
-        let app = await scene.started()
-        app.makeZone()
-        await app.waitForLog { $0.contains("didSend scheduled") }
+        let app = await scene.startedWithZone()
         await scene.rest()
         let engine = app.engine
         scene.phone.transport.beforeRequests { path in
@@ -257,9 +261,7 @@ import Testing
         let scene = try await Scene()
         let app = scene.phone.app
         let engine = app.engine
-        scene.phone.transport.beforeRequests { path in
-            guard path == ChangesDatabase.path else { return }
-            scene.phone.transport.beforeRequests(nil)
+        scene.phone.transport.beforeNext(ChangesDatabase.path) {
             await engine.cancelOperations()
         }
         await app.waitForLog { $0.contains("didFetch scheduled") }
@@ -274,9 +276,7 @@ import Testing
         let scene = try await Scene()
         let app = scene.phone.app
         let engine = app.engine
-        scene.phone.transport.beforeRequests { path in
-            guard path == UsersCaller.path else { return }
-            scene.phone.transport.beforeRequests(nil)
+        scene.phone.transport.beforeNext(UsersCaller.path) {
             await engine.cancelOperations()
             try await Task.sleep(for: .seconds(60))
         }
@@ -289,9 +289,7 @@ import Testing
     /// The clock stands still: an engine that waits now waits for ever.
     @Test func accountChangeDuringLookupCostsNoDelay() async throws {
         let scene = try await Scene()
-        scene.phone.transport.beforeRequests { path in
-            guard path == UsersCaller.path else { return }
-            scene.phone.transport.beforeRequests(nil)
+        scene.phone.transport.beforeNext(UsersCaller.path) {
             try await scene.phone.become("bo")
         }
         let app = scene.phone.app
@@ -351,10 +349,8 @@ import Testing
 
     @Test func changesBehindFailedBatchAreSentAutomatically() async throws {
         let scene = try await Scene()
-        let app = await scene.started()
+        let app = await scene.startedWithZone()
         app.resolveNothing()
-        app.makeZone()
-        await app.waitForLog { $0.contains("didSend scheduled") }
         for number in 0..<300 { app.write("n\(number)", "x") }
         scene.cloud.faults.next(of: RecordsModify.self, .answer(.accessDenied))
         await scene.clock.waitForSleeper(seconds: 0.1)
@@ -368,9 +364,7 @@ import Testing
 
     @Test func repeatedlyReaddedFailureIsSlowedDown() async throws {
         let scene = try await Scene()
-        let app = await scene.started()
-        app.makeZone()
-        await app.waitForLog { $0.contains("didSend scheduled") }
+        let app = await scene.startedWithZone()
         app.resolveNothing()
         app.whenEvent { event, engine in
             guard case .sentRecordZoneChanges(let sent) = event else { return }

@@ -131,10 +131,8 @@ import Testing
     /// ends as a conflict with oneself.
     @Test func cancelledButCommittedSaveIsNotLost() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(to: cloud)
         let app = phone.app
-        app.makeZone()
-        try await app.engine.sendChanges()
         app.write("a", "1")
         cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
         let engine = app.engine

@@ -11,26 +11,26 @@ import Testing
 
 /// The conflicts of Apple's documentation, one after the other, driven by hand.
 @Suite struct EngineConflictTests {
+    private func expectConflict(_ tablet: EngineApp) async {
+        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        #expect(
+            tablet.takeLog() == [
+                "willSend manual", "sent +a!serverRecordChanged", "didSend manual",
+            ])
+    }
+
     @Test func conflictIsMergedAndSentAgain() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "3")
         tablet.write("a", "2")
         try await phone.engine.sendChanges()
-        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
+        await expectConflict(tablet)
         // The other's text was the greater: nothing is left to send.
-        #expect(
-            tablet.takeLog() == [
-                "willSend manual", "sent +a!serverRecordChanged", "didSend manual",
-            ])
         #expect(tablet.texts == ["a": "3"])
         tablet.write("a", "5")
         phone.write("a", "4")
         try await phone.engine.sendChanges()
-        #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
-        #expect(
-            tablet.takeLog() == [
-                "willSend manual", "sent +a!serverRecordChanged", "didSend manual",
-            ])
+        await expectConflict(tablet)
         // Merged, and added again by the app.
         #expect(tablet.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
         try await tablet.engine.sendChanges()
@@ -252,9 +252,8 @@ import Testing
     }
 
     @Test func networkFailureKeepsPendingChanges() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.withZone()
         let app = phone.app
-        app.makeZone()
         app.write("a", "1")
         phone.transport.goOffline()
         #expect(await codeOf { try await app.engine.sendChanges() } == .networkUnavailable)

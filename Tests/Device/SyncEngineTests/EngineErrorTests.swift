@@ -113,10 +113,8 @@ import Testing
 
     /// Rate limits meet single records as well.
     @Test func throttledRecordOfBatchStaysPending() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent()
         let app = phone.app
-        app.makeZone()
-        try await app.engine.sendChanges()
         _ = app.takeLog()
         app.write("a", "1")
         app.write("b", "1")

@@ -111,20 +111,14 @@ import Testing
 
     @Test func changeMadeDuringRequestIsSentToo() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent(["a": "1", "b": "1"], to: cloud)
         let app = phone.app
-        app.makeZone()
-        app.write("a", "1")
-        app.write("b", "1")
-        try await app.engine.sendChanges()
         _ = app.takeLog()
         app.write("a", "2")
         app.write("b", "2")
         let seen = Mutex<[CKSyncEngine.PendingRecordZoneChange]>([])
         let engine = app.engine
-        phone.transport.beforeRequests { path in
-            guard path == RecordsModify.path else { return }
-            phone.transport.beforeRequests(nil)
+        phone.transport.beforeNext(RecordsModify.path) {
             app.write("a", "3")
             app.erase("b")
             seen.withLock { $0 = engine.state.pendingRecordZoneChanges }
@@ -176,9 +170,8 @@ import Testing
 
     /// An engine that is let go in the middle of its work ends it first.
     @Test func callFinishesAfterEngineIsReleased() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.withZone()
         let app = phone.app
-        app.makeZone()
         app.write("a", "1")
         phone.transport.beforeRequests { path in
             if path == RecordsModify.path { app.restart() }

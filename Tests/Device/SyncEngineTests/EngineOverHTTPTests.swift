@@ -1,12 +1,11 @@
 import Foundation
-import Logging
 import StratusClient
 import StratusRecords
-import StratusServer
 import StratusSync
 import StratusSyncEngine
 import StratusTesting
 import StratusWire
+import TestServing
 import Testing
 
 /// The same engines against a server, over HTTP and in real time.
@@ -14,17 +13,8 @@ import Testing
     private func withServer(
         _ cloud: TestCloud, _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                try await body("http://127.0.0.1:\(number)")
-                break
-            }
-            group.cancelAll()
+        try await TestServing.withServer(cloud.service) {
+            try await body("http://127.0.0.1:\($0)")
         }
     }
 
@@ -36,6 +26,15 @@ import Testing
                 "STRATUS_KEY_FOLDER": FileManager.default.temporaryDirectory
                     .appendingPathComponent("engine-keys-" + UUID().uuidString).path,
             ]))
+    }
+
+    /// Ida's phone, whose zone was sent and whose record was not.
+    private func phoneWithPendingSave(_ origin: String) async throws -> EngineApp {
+        let phone = EngineApp(container(origin, "phone", "ida@example.org").privateCloudDatabase)
+        phone.makeZone()
+        try await phone.engine.sendChanges()
+        phone.write("a", "1")
+        return phone
     }
 
     @Test func conflictIsResolvedOverHTTP() async throws {
@@ -78,11 +77,7 @@ import Testing
     ) async throws {
         let cloud = TestCloud()
         try await withServer(cloud) { origin in
-            let phone = EngineApp(
-                self.container(origin, "phone", "ida@example.org").privateCloudDatabase)
-            phone.makeZone()
-            try await phone.engine.sendChanges()
-            phone.write("a", "1")
+            let phone = try await self.phoneWithPendingSave(origin)
             cloud.faults.next(of: RecordsModify.self, .answer(code, retryAfterSeconds: 4))
             #expect(await codeOf { try await phone.engine.sendChanges() } == expected)
             #expect(phone.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
@@ -94,11 +89,7 @@ import Testing
     @Test func lostConnectionKeepsChangePendingOverHTTP() async throws {
         let cloud = TestCloud()
         try await withServer(cloud) { origin in
-            let phone = EngineApp(
-                self.container(origin, "phone", "ida@example.org").privateCloudDatabase)
-            phone.makeZone()
-            try await phone.engine.sendChanges()
-            phone.write("a", "1")
+            let phone = try await self.phoneWithPendingSave(origin)
             cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
             #expect(await codeOf { try await phone.engine.sendChanges() } == .serverResponseLost)
             #expect(phone.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])

@@ -15,21 +15,9 @@ import Testing
 /// A zone that is fetched anew without its token does not tell what was deleted meanwhile, here as
 /// with CloudKit; so either records are erased or tokens of zones expire.
 @Suite struct EnginePropertyTests {
-    struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
-
     @Test(arguments: Seeds.forTest("EnginePropertyTests", count: 60))
     func devicesConverge(_ seed: UInt64) async throws {
-        var random = Random(state: seed)
+        var random = SeededNumbers(seed: seed)
         let world = EngineWorld()
         var apps: [EngineApp] = []
         for number in 0..<(2 + Int(seed % 2)) {
@@ -70,7 +58,7 @@ import Testing
     }
 
     private func act(
-        on app: EngineApp, _ step: Int, erases: Bool, _ random: inout Random
+        on app: EngineApp, _ step: Int, erases: Bool, _ random: inout SeededNumbers
     ) async {
         let name = String("abcdefgh".randomElement(using: &random) ?? "a")
         switch Int.random(in: 0..<10, using: &random) {
@@ -88,7 +76,7 @@ import Testing
     }
 
     private func addFault(
-        to cloud: TestCloud, expiresZones: Bool, _ random: inout Random
+        to cloud: TestCloud, expiresZones: Bool, _ random: inout SeededNumbers
     ) {
         let effects: [CloudFaults.Effect] = [
             .answer(.throttled, retryAfterSeconds: 1), .answer(.tryAgainLater),

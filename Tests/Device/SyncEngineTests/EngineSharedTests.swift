@@ -45,6 +45,13 @@ import Testing
             cys = try await Self.zone(of: cy)
         }
 
+        /// Bo's app, which has fetched what is shared with Bo.
+        func bosApp() async throws -> SharedApp {
+            let app = SharedApp(bo.sharedCloudDatabase)
+            try await app.engine.fetchChanges()
+            return app
+        }
+
         private static func zone(of app: EngineApp) async throws -> CKRecordZone.ID {
             CKRecordZone.ID(
                 zoneName: hutsID.zoneName,
@@ -54,8 +61,7 @@ import Testing
 
     @Test func zonesOfSeveralOwnersAreKeptApart() async throws {
         let valley = try await Valley()
-        let bo = SharedApp(valley.bo.sharedCloudDatabase)
-        try await bo.engine.fetchChanges()
+        let bo = try await valley.bosApp()
         #expect(Set(bo.zoneIDs) == [valley.idas, valley.cys])
         #expect(bo.text(hut("a", in: valley.idas)) == "ida's")
         #expect(bo.text(hut("a", in: valley.cys)) == "cy's")
@@ -88,8 +94,7 @@ import Testing
 
     @Test func ownerAndParticipantEditsConflict() async throws {
         let valley = try await Valley()
-        let bo = SharedApp(valley.bo.sharedCloudDatabase)
-        try await bo.engine.fetchChanges()
+        let bo = try await valley.bosApp()
         valley.ida.write("a", "2")
         try await valley.ida.engine.sendChanges()
         bo.write(hut("a", in: valley.idas), "3")
@@ -103,8 +108,7 @@ import Testing
 
     @Test func readOnlyParticipantGetsPermissionFailure() async throws {
         let valley = try await Valley(.readOnly)
-        let bo = SharedApp(valley.bo.sharedCloudDatabase)
-        try await bo.engine.fetchChanges()
+        let bo = try await valley.bosApp()
         bo.write(hut("a", in: valley.idas), "bo's")
         #expect(await codeOf { try await bo.engine.sendChanges() } != nil)
         #expect(bo.failures == [hut("a", in: valley.idas): .permissionFailure])
@@ -115,8 +119,7 @@ import Testing
 
     @Test func removedParticipantLosesZoneAndPendingEdit() async throws {
         let valley = try await Valley()
-        let bo = SharedApp(valley.bo.sharedCloudDatabase)
-        try await bo.engine.fetchChanges()
+        let bo = try await valley.bosApp()
         bo.write(hut("a", in: valley.idas), "too late")
         let database = valley.ida.database
         let share = try #require(
@@ -138,8 +141,7 @@ import Testing
 
     @Test func leavingParticipantLosesZoneAlone() async throws {
         let valley = try await Valley()
-        let bo = SharedApp(valley.bo.sharedCloudDatabase)
-        try await bo.engine.fetchChanges()
+        let bo = try await valley.bosApp()
         let share = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: valley.idas)
         bo.engine.state.add(pendingRecordZoneChanges: [.deleteRecord(share)])
         try await bo.engine.sendChanges()
@@ -159,8 +161,7 @@ import Testing
     /// A share travels like every record, in both directions.
     @Test func engineSendsAndFetchesShares() async throws {
         let valley = try await Valley()
-        let bo = SharedApp(valley.bo.sharedCloudDatabase)
-        try await bo.engine.fetchChanges()
+        let bo = try await valley.bosApp()
         let seen = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: valley.idas)
         #expect((bo.record(seen) as? CKShare)?.participants.count == 2)
 

@@ -194,10 +194,8 @@ import Testing
     }
 
     @Test func inFlightChangeIsSentAgainAfterRestart() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent()
         let app = phone.app
-        app.makeZone()
-        try await app.engine.sendChanges()
         app.write("a", "1")
         let file = Mutex<EngineApp.File?>(nil)
         phone.transport.beforeRequests { path in
@@ -218,10 +216,8 @@ import Testing
     }
 
     @Test func cancelOperationsKeepsChangesPending() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent()
         let app = phone.app
-        app.makeZone()
-        try await app.engine.sendChanges()
         _ = app.takeLog()
         app.write("a", "1")
         let engine = app.engine
@@ -240,10 +236,8 @@ import Testing
     }
 
     @Test func cancelledTaskCancelsItsSend() async throws {
-        let phone = try await SwitchableDevice(TestCloud(), "phone", user: "ida")
+        let phone = try await SwitchableDevice.sent()
         let app = phone.app
-        app.makeZone()
-        try await app.engine.sendChanges()
         app.write("a", "1")
         let (starts, start) = AsyncStream.makeStream(of: Bool.self)
         phone.transport.beforeRequests { path in

@@ -25,6 +25,15 @@ final class SwitchableTransport: Transport {
 
     func use(_ transport: any Transport) { current.withLock { $0 = transport } }
 
+    /// Runs something before the next request of a path.
+    func beforeNext(_ path: String, _ body: @escaping @Sendable () async throws -> Void) {
+        beforeRequests { requested in
+            guard requested == path else { return }
+            self.beforeRequests(nil)
+            try await body()
+        }
+    }
+
     /// Runs before each request.
     func beforeRequests(_ body: Hook?) { hook.withLock { $0 = body } }
 
@@ -86,9 +95,31 @@ struct SwitchableDevice {
         app = EngineApp(container.privateCloudDatabase, automatically: automatically)
     }
 
+    /// A device of Ida's with a zone that was not sent.
+    static func withZone(_ cloud: TestCloud = TestCloud()) async throws -> SwitchableDevice {
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        phone.app.makeZone()
+        return phone
+    }
+
+    /// A device of Ida's whose zone and records with these texts were sent.
+    static func sent(
+        _ texts: KeyValuePairs<String, String> = [:], to cloud: TestCloud = TestCloud()
+    ) async throws -> SwitchableDevice {
+        let phone = try await withZone(cloud)
+        for (name, text) in texts { phone.app.write(name, text) }
+        try await phone.app.engine.sendChanges()
+        return phone
+    }
+
     /// Another person signs in, or nobody.
     func become(_ user: String?) async throws {
         transport.use(try await cloud.connect(user: user, device: device).transport)
         connection.accountChanged(hasAccount: user != nil)
+    }
+
+    /// Another person signs in while the next request of a path is under way.
+    func become(_ user: String?, during path: String) {
+        transport.beforeNext(path) { try await become(user) }
     }
 }

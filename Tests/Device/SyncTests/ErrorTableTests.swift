@@ -248,10 +248,7 @@ import Testing
 
     @Test(arguments: [FrameworkErrorCode.notAuthenticated, .accountTemporarilyUnavailable])
     func missingAccountHaltsUntilAccountChanges(code: FrameworkErrorCode) {
-        var session = SyncSession.sending()
-        var now = 0.0
-        _ = session.perform(&now)
-        _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
+        var (session, now) = SyncSession.failedSend(code)
         #expect(session.next(at: now) == .halted(.account(SyncFailure(code))))
         session.accountChanged(at: now)
         #expect(session.perform(&now) == .fetchDatabaseChanges)
@@ -263,10 +260,7 @@ import Testing
         .incompatibleVersion, .managedAccountRestricted, .invalidArguments,
     ])
     func refusedRequestHaltsWithReason(code: FrameworkErrorCode) {
-        var session = SyncSession.sending()
-        var now = 0.0
-        _ = session.perform(&now)
-        _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
+        var (session, now) = SyncSession.failedSend(code)
         #expect(session.next(at: now) == .halted(.refused(SyncFailure(code))))
         session.accountChanged(at: now)
         #expect(session.halt != nil)
@@ -351,5 +345,16 @@ import Testing
                 #expect(session.next(at: now) != first.map { .perform($0) }, "\(code)")
             }
         }
+    }
+}
+
+extension SyncSession {
+    /// One whose first batch failed, and the time of that.
+    fileprivate static func failedSend(_ code: FrameworkErrorCode) -> (SyncSession, Double) {
+        var session = SyncSession.sending()
+        var now = 0.0
+        _ = session.perform(&now)
+        _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
+        return (session, now)
     }
 }

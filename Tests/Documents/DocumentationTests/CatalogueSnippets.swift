@@ -159,6 +159,9 @@ enum CatalogueSnippets {
         let tablet = try await cloud.container(trails, user: "alice", device: "tablet")
 
         cloud.faults.nextRequests(1, .answer(.throttled, retryAfterSeconds: 30))
+
+        cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        cloud.faults(on: "tablet").isCutOff = true
         return [phone, tablet]
     }
 

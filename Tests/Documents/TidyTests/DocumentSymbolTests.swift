@@ -47,10 +47,10 @@ import Testing
     static func tree() throws -> Index {
         let manifest = SourceText(path: "Package.swift", try Repository.text("Package.swift"))
         let folders = [
-            "Sources", "Apps", "Tests", "Scripts", "Documentation", "Benchmarks", ".ci",
+            "Sources", "Apps", "Macros", "Tests", "Scripts", "Documentation", "Benchmarks", ".ci",
         ]
         var index = Index(
-            Repository.sources + Repository.tests + [manifest],
+            Repository.sources + Repository.tests + Repository.macros + [manifest],
             paths: folders.flatMap(Repository.paths) + ["Package.swift", "README.md"])
         index.words.formUnion(folders)
         // Targets, products and packages are strings in the manifest.
@@ -94,7 +94,7 @@ import Testing
 
     private static let extensions: Set<String> = ["swift", "md", "py", "sh", "json", "tsv", "svg"]
     private static let folders = [
-        "Sources/", "Apps/", "Tests/", "Scripts/", "Documentation/", "Benchmarks/",
+        "Sources/", "Apps/", "Macros/", "Tests/", "Scripts/", "Documentation/", "Benchmarks/",
     ]
 
     private static func isFile(_ span: String) -> Bool {

@@ -32,6 +32,8 @@ enum Repository {
     /// What is built for users: Sources and Apps.
     static let sources = swift(below: "Sources") + swift(below: "Apps")
     static let tests = swift(below: "Tests")
+    /// The package of the macros, beside this one.
+    static let macros = swift(below: "Macros")
 
     /// The pages that say how things are; the changelog and the decisions tell of the past.
     static let documents: [String] = {

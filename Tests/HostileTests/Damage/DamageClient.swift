@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 
 /// One signed-in user of a service whose files are damaged, in bare HTTP and JSON.
 struct DamageClient {
@@ -75,44 +76,15 @@ struct DamageClient {
     private static func send(
         _ method: String, _ path: String, _ body: String, port: Int
     ) throws -> Answer {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard connected == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        let connection = try RawConnection(port: port)
         let text =
             "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
             + "Connection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
-            rest = rest.dropFirst(count)
-        }
-        return parse(readAll(descriptor))
+        try connection.send(text)
+        return parse(connection.readToEnd())
     }
 
-    private static func readAll(_ descriptor: Int32) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = recv(descriptor, &chunk, chunk.count, 0)
-            guard count > 0 else { return bytes }
-            bytes += chunk[..<count]
-        }
-    }
-
-    private static func parse(_ bytes: [UInt8]) -> Answer {
-        let text = String(decoding: bytes, as: UTF8.self)
+    private static func parse(_ text: String) -> Answer {
         guard let end = text.range(of: "\r\n\r\n") else { return Answer(status: 0, body: [:]) }
         let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) }
         // An answer without a JSON object has no members to look at.

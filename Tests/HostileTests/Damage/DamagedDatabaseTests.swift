@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// One user's file is damaged: that user is told so, everybody else notices nothing.
@@ -17,7 +18,7 @@ import Testing
 
     @Test(arguments: Damage.possible)
     func damagedDatabaseAnswersUnavailable(_ damage: Damage) throws {
-        let folder = try DamageFolder()
+        let folder = try TemporaryFolder()
         let file = try Self.fill(folder)
         let intact = folder.path + "/intact.sqlite"
         try FileManager.default.copyItem(atPath: file, toPath: intact)
@@ -57,7 +58,7 @@ import Testing
 
     /// A file that becomes damaged while it is open is closed, refused, and opened again once it is well.
     @Test func fileDamagedWhileOpenIsClosedAndOpenedAgain() throws {
-        let folder = try DamageFolder()
+        let folder = try TemporaryFolder()
         let file = try Self.fill(folder)
         let instance = try DamageInstance(folder: folder.path)
         let alice = try DamageClient(instance, user: "alice")
@@ -77,7 +78,7 @@ import Testing
 
     /// What every database is looked through for at the start passes by the one that is damaged.
     @Test func startPassesByDamagedDatabase() throws {
-        let folder = try DamageFolder()
+        let folder = try TemporaryFolder()
         let file = try Self.fill(folder)
         try Self.damage(file, .flippedHeader)
         let instance = try DamageInstance(folder: folder.path)
@@ -100,7 +101,7 @@ import Testing
     /// Alice and bob save, and the service is stopped.
     ///
     /// - Returns: The path of alice's file.
-    static func fill(_ folder: DamageFolder) throws -> String {
+    static func fill(_ folder: TemporaryFolder) throws -> String {
         let instance = try DamageInstance(folder: folder.path)
         let alice = try DamageClient(instance, user: "alice")
         let bob = try DamageClient(instance, user: "bob")

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// A disk that is full: what is there is served, nothing is acknowledged that is not kept, nothing ends.
@@ -22,7 +23,7 @@ import Testing
     /// The disk is mounted in a namespace of the service's own, so that it is gone with the process.
     @Test(.enabled(if: mayMount, "The small disk that this test fills may not be mounted here."))
     func fullDiskIsReadOnlyUntilThereIsRoom() throws {
-        let folder = try DamageFolder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
             atPath: folder.path + "/disk", withIntermediateDirectories: false)
         let script = """

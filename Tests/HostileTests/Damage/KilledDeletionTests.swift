@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Deletions that take much along, and the service is killed meanwhile.
@@ -27,7 +28,7 @@ import Testing
         }
 
         private func signIn() throws {
-            let body = try AttackConnection(port: service.port)
+            let body = try RawConnection(attacking: service.port)
                 .ask(posting("/dev/sign-in", #"{"user":"ida"}"#)).body
             let signIn = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
             let token = try #require(signIn?["ckWebAuthToken"] as? String)
@@ -42,8 +43,8 @@ import Testing
             try signIn()
         }
 
-        func begin(_ endpoint: String, _ body: String) throws -> AttackConnection {
-            let connection = try AttackConnection(port: service.port)
+        func begin(_ endpoint: String, _ body: String) throws -> RawConnection {
+            let connection = try RawConnection(attacking: service.port)
             try connection.send(posting(path + endpoint + query, body))
             return connection
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Uploads in several goes, through the ends of connections and of the service.
@@ -14,7 +15,7 @@ import Testing
         init(_ service: AttackedService) throws {
             self.service = service
             let signIn = try object(
-                AttackConnection(port: service.port)
+                RawConnection(attacking: service.port)
                     .ask(posting("/dev/sign-in", #"{"user":"ida"}"#)).body)
             let token = try #require(signIn["ckWebAuthToken"] as? String)
             query +=
@@ -24,7 +25,7 @@ import Testing
 
         func address() throws -> String {
             let answer = try object(
-                AttackConnection(port: service.port).ask(
+                RawConnection(attacking: service.port).ask(
                     posting(
                         database + "assets/upload" + query,
                         #"{"tokens":[{"recordType":"Film","fieldName":"film"}]}"#)
@@ -59,7 +60,7 @@ import Testing
     }
 
     private static func kept(_ address: String, _ service: AttackedService) throws -> Int {
-        let answer = try AttackConnection(port: service.port).ask(asking("HEAD", address))
+        let answer = try RawConnection(attacking: service.port).ask(asking("HEAD", address))
         #expect(answer.status == 204, "\(answer)")
         return try #require(offset(answer), "\(answer.head)")
     }
@@ -75,7 +76,7 @@ import Testing
         #expect(try Self.kept(address, service) == 0)
         var offset = 0
         for _ in 0..<2 {
-            let connection = try AttackConnection(port: service.port)
+            let connection = try RawConnection(attacking: service.port)
             try connection.send(
                 Self.patch(address, at: offset, bytes: Self.film.count - offset, isLast: true))
             try connection.send(Array(Self.film[offset..<(offset + 4_000_000)]))
@@ -92,14 +93,14 @@ import Testing
             #expect(offset >= now)
         }
         let rest = Array(Self.film[offset...])
-        let connection = try AttackConnection(port: service.port)
+        let connection = try RawConnection(attacking: service.port)
         try connection.send(Self.patch(address, at: offset, bytes: rest.count, isLast: true))
         try connection.send(rest)
         let whole = connection.readAnswer()
         #expect(whole.status == 200, "\(whole)")
         // The same as in one go.
         uploader = try Uploader(service)
-        let posted = try AttackConnection(port: service.port)
+        let posted = try RawConnection(attacking: service.port)
         try posted.send(
             Self.asking(
                 "POST", try uploader.address(), "Content-Length: \(Self.film.count)\r\n"))
@@ -120,7 +121,7 @@ import Testing
         func send(_ offset: Int, _ bytes: Int, isLast: Bool = false) throws -> (
             status: Int, head: String, body: String
         ) {
-            let connection = try AttackConnection(port: service.port)
+            let connection = try RawConnection(attacking: service.port)
             try connection.send(Self.patch(address, at: offset, bytes: bytes, isLast: isLast))
             try connection.send(Array(Self.film[..<bytes]))
             return connection.readAnswer()
@@ -134,7 +135,7 @@ import Testing
         for headers in [
             "", "Upload-Offset: 40000\r\n", "Upload-Offset: -1\r\nUpload-Complete: ?1\r\n",
         ] {
-            let answer = try AttackConnection(port: service.port)
+            let answer = try RawConnection(attacking: service.port)
                 .ask(Self.asking("PATCH", address, headers + "Content-Length: 0\r\n"))
             #expect(answer.status == 400, "\(answer)")
         }
@@ -142,7 +143,7 @@ import Testing
         #expect(try send(40_000, 70_000, isLast: true).status == 413)
         #expect(try Self.kept(address, service) == 0)
         #expect(Self.offset(try send(0, 50_000)) == 50_000)
-        let left = try AttackConnection(port: service.port).ask(Self.asking("DELETE", address))
+        let left = try RawConnection(attacking: service.port).ask(Self.asking("DELETE", address))
         #expect(left.status == 204)
         #expect(try Self.kept(address, service) == 0)
         #expect(try send(0, 50_000, isLast: true).status == 200)
@@ -154,7 +155,7 @@ import Testing
             ["--dev", "--limit", "uploadsPerUser=3", "--limit", "privateDatabaseBytes=1_000_000"])
         let uploader = try Uploader(service)
         func leave(_ bytes: Int) throws -> Int {
-            let connection = try AttackConnection(port: service.port)
+            let connection = try RawConnection(attacking: service.port)
             try connection.send(
                 Self.patch(try uploader.address(), at: 0, bytes: bytes, isLast: false))
             try connection.send(Array(Self.film[..<bytes]))

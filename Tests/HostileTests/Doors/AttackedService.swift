@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestProcesses
 
 /// A real `stratus serve` in a process of its own, to be attacked over its sockets.
 ///
@@ -22,10 +23,10 @@ final class AttackedService: Sendable {
         try errors.fileHandleForWriting.close()
         self.output = output.fileHandleForReading
         self.errors = errors.fileHandleForReading
-        let line = try Self.line(of: output.fileHandleForReading)
+        let line = try output.fileHandleForReading.readLine()
         guard let port = line.split(separator: ":").last.flatMap({ Int($0) }) else {
             let said = try errors.fileHandleForReading.readToEnd() ?? Data()
-            Self.wait(for: processIdentifier)
+            ChildProcess.wait(for: processIdentifier)
             throw StartFailure(sentence: String(decoding: said, as: UTF8.self))
         }
         self.port = port
@@ -51,7 +52,7 @@ final class AttackedService: Sendable {
         }
         guard !wasEnded else { return "" }
         kill(processIdentifier, SIGKILL)
-        Self.wait(for: processIdentifier)
+        ChildProcess.wait(for: processIdentifier)
         // What cannot be read was not said.
         let said = (try? errors.readToEnd()) ?? Data()
         return String(decoding: said, as: UTF8.self)
@@ -63,7 +64,7 @@ final class AttackedService: Sendable {
 
     /// The next line of standard error.
     func errorLine() throws -> String {
-        try Self.line(of: errors)
+        try errors.readLine()
     }
 
     /// The process's memory in megabytes (VmRSS).
@@ -83,7 +84,7 @@ final class AttackedService: Sendable {
             arguments, output: output.fileHandleForWriting, errors: output.fileHandleForWriting)
         try output.fileHandleForWriting.close()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        return (wait(for: identifier), String(decoding: data, as: UTF8.self))
+        return (ChildProcess.wait(for: identifier), String(decoding: data, as: UTF8.self))
     }
 
     static func spawn(
@@ -109,33 +110,12 @@ final class AttackedService: Sendable {
         return identifier
     }
 
-    @discardableResult
-    static func wait(for identifier: pid_t) -> Int32 {
-        var word: Int32 = 0
-        while waitpid(identifier, &word, 0) < 0, errno == EINTR {}
-        return word & 0x7f == 0 ? (word >> 8) & 0xff : word & 0x7f
-    }
-
-    /// The products lie beside the test bundle; `STRATUS_PROGRAM` names another build to attack.
+    /// The built `stratus`; `STRATUS_PROGRAM` names another build to attack.
     static var executable: URL {
         if let path = ProcessInfo.processInfo.environment["STRATUS_PROGRAM"] {
             return URL(fileURLWithPath: path)
         }
-        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        while folder.path != "/" {
-            let candidate = folder.appendingPathComponent("stratus")
-            if FileManager.default.isExecutableFile(atPath: candidate.path) { return candidate }
-            folder.deleteLastPathComponent()
-        }
-        return URL(fileURLWithPath: ".build/debug/stratus")
-    }
-
-    private static func line(of handle: FileHandle) throws -> String {
-        var line: [UInt8] = []
-        while let byte = try handle.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {
-            line.append(byte)
-        }
-        return String(decoding: line, as: UTF8.self)
+        return BuiltProgram.named("stratus")
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Who gets at what is meant for one machine, and what is handed out under whose name.
@@ -7,7 +8,7 @@ import Testing
         let service = try AttackedService(["--dev"])
         let own = "http://127.0.0.1:\(service.port)"
         func status(_ headers: String, host: String = "localhost") throws -> Int {
-            try AttackConnection(port: service.port).ask(
+            try RawConnection(attacking: service.port).ask(
                 posting("/dev/sign-in", #"{"user":"ida"}"#, host: host, headers: headers)
             ).status
         }
@@ -32,20 +33,21 @@ import Testing
 
     @Test func forgedHostIsNotHandedOut() throws {
         let service = try AttackedService(["--dev"])
-        let connection = try AttackConnection(port: service.port)
+        let connection = try RawConnection(attacking: service.port)
         let path =
             "/database/1/iCloud.org.example.Doors/development/private/zones/list?ckAPIToken=development"
         let forged = try connection.ask(posting(path, "{}", host: "evil.example.org"))
         #expect(!forged.body.contains("evil.example.org"), "\(forged)")
         // What begins like a good name is the user and the password of another one.
         for host in ["127.0.0.1:80@evil.example.org", "[::1]@evil.example.org"] {
-            let forged = try AttackConnection(port: service.port).ask(
+            let forged = try RawConnection(attacking: service.port).ask(
                 posting(path, "{}", host: host))
             #expect(forged.status == 400 && !forged.body.contains("evil"), "\(forged)")
         }
         #expect(forged.status == 421 || forged.status == 400)
         for host in ["localhost:\(service.port)", "127.0.0.1:\(service.port)"] {
-            let good = try AttackConnection(port: service.port).ask(posting(path, "{}", host: host))
+            let good = try RawConnection(attacking: service.port).ask(
+                posting(path, "{}", host: host))
             #expect(
                 good.body.contains("http:\\/\\/\(host)") || good.body.contains("http://\(host)"))
         }
@@ -84,7 +86,7 @@ import Testing
             shown += String(decoding: more, as: UTF8.self)
         }
         screen.write(Data("correct horse battery\n".utf8))
-        #expect(AttackedService.wait(for: identifier) == 0)
+        #expect(ChildProcess.wait(for: identifier) == 0)
         // The driver has echoed before the program could read the line.
         shown += String(decoding: screen.availableData, as: UTF8.self)
         #expect(!shown.contains("horse"), "\(shown)")
@@ -98,8 +100,8 @@ import Testing
             atPath: folder.path, withIntermediateDirectories: true)
         let certificate = folder.path + "/certificate.pem"
         let key = folder.path + "/key.pem"
-        try Self.certificate.write(toFile: certificate, atomically: true, encoding: .utf8)
-        try Self.key.write(toFile: key, atomically: true, encoding: .utf8)
+        try LocalhostCertificate.pem.write(toFile: certificate, atomically: true, encoding: .utf8)
+        try LocalhostCertificate.keyPEM.write(toFile: key, atomically: true, encoding: .utf8)
         let service = try AttackedService(["--tls-certificate", certificate, "--tls-key", key])
         service.signal(SIGHUP)
         #expect(try service.errorLine().contains("read again"))
@@ -107,27 +109,7 @@ import Testing
         service.signal(SIGHUP)
         #expect(try service.errorLine().contains("the old ones"))
         // It listens still.
-        _ = try AttackConnection(port: service.port)
+        _ = try RawConnection(attacking: service.port)
         #expect(try service.residentMegabytes() > 0)
     }
-
-    private static let certificate = """
-        -----BEGIN CERTIFICATE-----
-        MIIBYTCCAQegAwIBAgIBCDAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
-        c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
-        CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCx7ao8MoOO94XZE
-        aIMAXhM3IytjF28ykKodFxYAK5Jsq2gs/pSZ2Pe+mWUzCOdvKDS5REzEgYnRyhIi
-        AjQGjdCjSDBGMBQGA1UdEQQNMAuCCWxvY2FsaG9zdDAPBgNVHRMBAf8EBTADAQH/
-        MB0GA1UdDgQWBBQWgIVhAx1fTWUdq7r3Emgq54fGITAKBggqhkjOPQQDAgNIADBF
-        AiEAtSMfp29XKATYRoKUstnPKVSLVPjnEnVuPSVOKAQip4ICIDHTOq7CjXwEJ/Qt
-        eF4PYYd7HxZ2VE9NMJeYn3ILQXp2
-        -----END CERTIFICATE-----
-        """
-    private static let key = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNtpZOH/DGO5i0GwL
-        pZ2s4qS5B0C3g7i8AA0MTc0V/5KhRANCAAQse2qPDKDjveF2RGiDAF4TNyMrYxdv
-        MpCqHRcWACuSbKtoLP6Umdj3vpllMwjnbyg0uURMxIGJ0coSIgI0Bo3Q
-        -----END PRIVATE KEY-----
-        """
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// Clients that make the service hold bytes: half-sent bodies, answers that nobody reads, heads that
@@ -27,7 +28,7 @@ import Testing
     private static func slowestHealth(_ service: AttackedService) throws -> Double {
         try (0..<20).map { _ in
             try milliseconds {
-                let connection = try AttackConnection(port: service.port)
+                let connection = try RawConnection(attacking: service.port)
                 #expect(try connection.ask(getting("/health")).status == 200)
             }
         }.max() ?? 0
@@ -36,10 +37,10 @@ import Testing
     @Test func halfSentBodiesAreHeldWithinBudget() throws {
         let service = try Self.service()
         let body = Array(repeating: UInt8(ascii: " "), count: 7_900_000)
-        var attackers: [(connection: AttackConnection, sent: Int)] = []
+        var attackers: [(connection: RawConnection, sent: Int)] = []
         for number in 0..<Self.connections {
-            let connection = try AttackConnection(
-                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            let connection = try RawConnection(
+                attacking: service.port, from: "127.0.0.\(2 + number % 10)")
             try connection.send(
                 posting(
                     Self.path + "/records/query" + Self.credentials, "", announcing: 8_000_000))
@@ -67,22 +68,22 @@ import Testing
         #expect(worst < Self.megabytes, "\(worst) MB")
         #expect(try Self.slowestHealth(service) < 1_000)
         // A bystander's small request is answered all the same.
-        let bystander = try AttackConnection(port: service.port)
+        let bystander = try RawConnection(attacking: service.port)
         let signIn = try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#))
         #expect(signIn.status == 200, "\(signIn)")
     }
 
     @Test func unreadAnswersAreHeldWithinBudget() throws {
         let service = try Self.service()
-        let author = try AttackConnection(port: service.port)
+        let author = try RawConnection(attacking: service.port)
         let names = try Self.fill(service, author, records: isLongForm ? 20 : 4)
         let lookup =
             #"{"records":[\#(names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ","))]}"#
-        var attackers: [AttackConnection] = []
+        var attackers: [RawConnection] = []
         var worst = 0
         for number in 0..<(isLongForm ? 300 : Self.connections) {
-            let connection = try AttackConnection(
-                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            let connection = try RawConnection(
+                attacking: service.port, from: "127.0.0.\(2 + number % 10)")
             try connection.send(
                 posting(Self.path + "/records/lookup" + Self.credentials, lookup))
             attackers.append(connection)
@@ -92,13 +93,13 @@ import Testing
         for connection in attackers { _ = connection.hasSomething(within: 20) }
         worst = max(worst, try service.residentMegabytes())
         #expect(worst < Self.megabytes, "\(worst) MB")
-        let bystander = try AttackConnection(port: service.port)
+        let bystander = try RawConnection(attacking: service.port)
         #expect(try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#)).status == 200)
     }
 
     /// Saves records of almost a megabyte each.
     private static func fill(
-        _ service: AttackedService, _ connection: AttackConnection, records: Int
+        _ service: AttackedService, _ connection: RawConnection, records: Int
     ) throws -> [String] {
         let signIn = try connection.ask(posting("/dev/sign-in", #"{"user":"author"}"#)).body
         let object = try JSONSerialization.jsonObject(with: Data(signIn.utf8)) as? [String: Any]
@@ -122,10 +123,10 @@ import Testing
     @Test func halfRequestsLeaveHealthFast() throws {
         let service = try Self.service(isLongForm ? [] : ["--limit", "connections=400"])
         let head = "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Le"
-        var attackers: [AttackConnection] = []
+        var attackers: [RawConnection] = []
         for number in 0..<(isLongForm ? 10_000 : 400) {
-            let connection = try AttackConnection(
-                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            let connection = try RawConnection(
+                attacking: service.port, from: "127.0.0.\(2 + number % 10)")
             // Those beyond an address's share are closed at once.
             try? connection.send(
                 number.isMultiple(of: 2)
@@ -152,7 +153,7 @@ import Testing
         posting("/nowhere", "{", announcing: 60_000),
     ]) func drippedRequestEnds(_ beginning: String) throws {
         let service = try Self.service(Self.short)
-        let connection = try AttackConnection(port: service.port)
+        let connection = try RawConnection(attacking: service.port)
         try connection.send(beginning)
         let start = ContinuousClock.now
         var isOpen = true
@@ -165,18 +166,18 @@ import Testing
 
     @Test func unreadAnswerEnds() throws {
         let service = try Self.service(Self.short)
-        let author = try AttackConnection(port: service.port)
+        let author = try RawConnection(attacking: service.port)
         let names = try Self.fill(service, author, records: 4)
         let lookup =
             #"{"records":[\#(names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ","))]}"#
-        let connection = try AttackConnection(port: service.port)
+        let connection = try RawConnection(attacking: service.port)
         try connection.send(posting(Self.path + "/records/lookup" + Self.credentials, lookup))
         #expect(connection.hasSomething(within: 10))
         #expect(connection.isClosed(within: 10))
     }
 }
 
-extension AttackConnection {
+extension RawConnection {
     /// Waits until there is something to read, without reading it.
     func hasSomething(within seconds: Double) -> Bool { wait(for: Int16(POLLIN), seconds) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// One sender who tries to use up what belongs to others: rates, transfer, sign-ins.
@@ -30,16 +31,22 @@ import Testing
         return (api, web)
     }
 
+    /// A service with these limits, and the tokens of an app and of Ida.
+    private static func serveIda(
+        in folder: AttackedFolder, limits: [String]
+    ) throws -> (AttackedService, api: String, web: [String]) {
+        let (api, web) = try tokens(in: folder.path, users: ["ida"])
+        let service = try AttackedService(
+            limits.flatMap { ["--limit", $0] }, storage: ["--data", folder.path])
+        return (service, api, web)
+    }
+
     /// A device whose session has ended asks on and on; its neighbour behind the same address works.
     @Test func expiredSessionDoesNotSlowNeighbours() throws {
         let folder = AttackedFolder()
-        let (api, web) = try Self.tokens(in: folder.path, users: ["ida"])
-        let service = try AttackedService(
-            [
-                "--limit", "requestsPerSecondPerAddress=2", "--limit",
-                "requestsInBurstPerAddress=40",
-            ], storage: ["--data", folder.path])
-        let expired = try AttackConnection(port: service.port)
+        let (service, api, web) = try Self.serveIda(
+            in: folder, limits: ["requestsPerSecondPerAddress=2", "requestsInBurstPerAddress=40"])
+        let expired = try RawConnection(attacking: service.port)
         for _ in 0..<60 {
             let answer = try expired.ask(
                 posting(
@@ -47,7 +54,7 @@ import Testing
                 ))
             #expect([421, 429].contains(answer.status), "\(answer)")
         }
-        let neighbour = try AttackConnection(port: service.port)
+        let neighbour = try RawConnection(attacking: service.port)
         for _ in 0..<5 {
             let answer = try neighbour.ask(
                 posting(
@@ -61,14 +68,14 @@ import Testing
     /// What strangers send and receive does not switch an app off.
     @Test func strangersDoNotUseUpTheTransferOfAnApp() throws {
         let folder = AttackedFolder()
-        let (api, web) = try Self.tokens(in: folder.path, users: ["ida"])
-        let service = try AttackedService(
-            [
-                "--limit", "transferBytesPerSecondPerAddress=100_000", "--limit",
+        let (service, api, web) = try Self.serveIda(
+            in: folder,
+            limits: [
+                "transferBytesPerSecondPerAddress=100_000",
                 "transferBytesInBurstPerAddress=2_000_000",
-            ], storage: ["--data", folder.path])
+            ])
         let body = #"{"query":{"recordType":"Users"}}"# + String(repeating: " ", count: 1_000_000)
-        let stranger = try AttackConnection(port: service.port, from: "127.0.0.9")
+        let stranger = try RawConnection(attacking: service.port, from: "127.0.0.9")
         var statuses: [Int] = []
         for _ in 0..<6 {
             statuses.append(
@@ -78,7 +85,7 @@ import Testing
                 .status)
         }
         #expect(statuses.contains(429), "\(statuses)")
-        let user = try AttackConnection(port: service.port)
+        let user = try RawConnection(attacking: service.port)
         let answer = try user.ask(
             posting(
                 Self.path
@@ -96,7 +103,7 @@ import Testing
                     "--public-url", "https://cloud.example.org", "--limit",
                     "requestsPerSecondPerAddress=1", "--limit", "requestsInBurstPerAddress=3",
                 ] + arguments)
-            let connection = try AttackConnection(port: service.port)
+            let connection = try RawConnection(attacking: service.port)
             return try (0..<8).map { number in
                 try connection.ask(
                     posting(

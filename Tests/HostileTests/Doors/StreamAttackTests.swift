@@ -1,4 +1,5 @@
 import Foundation
+import TestProcesses
 import Testing
 
 /// What a client may do to a connection of HTTP/2, and with bodies in gzip.
@@ -172,7 +173,7 @@ import Testing
             ["--dev"] + certificate.arguments + [
                 "--limit", "requestHeadSeconds=1", "--limit", "connectionIdleSeconds=1",
             ])
-        let bare = try AttackConnection(port: service.port)
+        let bare = try RawConnection(attacking: service.port)
         #expect(bare.readToEnd(within: 10) != nil)
         #expect(try FrameConnection(port: service.port).isClosed(within: 10))
     }
@@ -182,10 +183,10 @@ import Testing
         let service = try AttackedService(
             ["--dev"] + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]))
         let bomb = try Self.bomb()
-        var attackers: [AttackConnection] = []
+        var attackers: [RawConnection] = []
         for number in 0..<(isLongForm ? 1_000 : 60) {
-            let attacker = try AttackConnection(
-                port: service.port, from: "127.0.0.\(2 + number % 10)")
+            let attacker = try RawConnection(
+                attacking: service.port, from: "127.0.0.\(2 + number % 10)")
             try attacker.send(
                 posting(
                     Self.path, "", headers: "Content-Encoding: gzip\r\n", announcing: bomb.count))
@@ -198,7 +199,7 @@ import Testing
             worst = max(worst, try service.residentMegabytes())
         }
         #expect(worst < Self.megabytes, "\(worst) MB")
-        let bystander = try AttackConnection(port: service.port)
+        let bystander = try RawConnection(attacking: service.port)
         #expect(try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#)).status == 200)
     }
 

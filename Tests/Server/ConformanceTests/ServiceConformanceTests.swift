@@ -1,11 +1,9 @@
 import Foundation
-import Hummingbird
-import Logging
 import StratusClient
-import StratusServer
 import StratusService
 import StratusStorage
 import StratusTesting
+import TestServing
 import Testing
 
 /// The rules of the service, held in process on both stores and across real sockets.
@@ -32,7 +30,7 @@ import Testing
 
     @Test(arguments: ServiceConformance.cases)
     func serviceOverHTTPConforms(_ rule: ServiceConformance.Case) async throws {
-        try await Self.withServer { port in
+        try await withServer(.forDevelopment()) { port in
             let stage = ServiceConformance.Stage { user, device in
                 guard
                     let transport = HTTPTransport(
@@ -54,27 +52,6 @@ import Testing
             var token: String?
             if let user { token = try await service.signInForDevelopment(user: user).webAuthToken }
             return InProcessTransport(service: service, webAuthToken: token, device: device)
-        }
-    }
-
-    /// Runs a server on a free port while `body` runs.
-    private static func withServer(
-        _ body: @escaping @Sendable (Int) async throws -> Void
-    ) async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                try await body(number)
-                break
-            }
-            group.cancelAll()
         }
     }
 }

@@ -34,40 +34,12 @@ import Testing
     private static let marked = schema(.sortable)
     private static let unmarked = schema([])
 
-    private func store() async throws -> any RecordStore {
-        try await SQLiteStorageEngine.inMemory().store(
-            for: DatabaseAddress(
-                ContainerAddress(container: "c", environment: .production), .public))
-    }
-
-    private func manager(_ limits: Limits = Limits()) -> IndexManager {
-        IndexManager(limits: limits, world: .live, logger: Logger(label: "test"))
-    }
-
     private func save(_ numbers: Range<Int>, in store: any RecordStore) async throws {
-        try await store.writeRecords { writer in
-            let zone = try #require(try writer.zone(named: "_defaultZone")).key
-            var indexing = RecordIndexing()
-            var state: UInt64 = 88
-            for number in numbers {
-                let version = try writer.takeVersions(1, in: zone).lowerBound
-                var fields = [
-                    Field(name: "height", value: .int64(Int64(number * 7_919 % 20_000 / 3)))
-                ]
-                for kinds in Self.kinds {
-                    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                    let value = FieldValue.int64(Int64(state >> 33) % Int64(kinds))
-                    fields.append(Field(name: "kind\(kinds)", value: value))
+        try await store.saveHuts(numbers) { number, scatter in
+            [Field(name: "height", value: .int64(Int64(number * 7_919 % 20_000 / 3)))]
+                + Self.kinds.map {
+                    Field(name: "kind\($0)", value: .int64(scatter.next(below: $0)))
                 }
-                let row = RecordRow(
-                    zone: zone, name: "hut\(number)", type: "Hut", version: version,
-                    commitVersion: version, changeTag: "t\(version)", isDeleted: false,
-                    creatorDevice: "", createdMilliseconds: 1, modifiedMilliseconds: 1,
-                    creator: "_a", modifier: "_a", modifierDevice: "", parent: nil, shareRoot: nil,
-                    payload: RecordFields.values(fields).encoded())
-                try writer.put(row)
-                try indexing.update(row, fields: fields, old: nil, in: writer)
-            }
         }
     }
 
@@ -115,8 +87,8 @@ import Testing
 
     /// Counted: a page reads no more than twice what it has, whatever part of the records matches.
     @Test func compoundIndexMakesPagesLevel() async throws {
-        let store = try await store()
-        let manager = manager()
+        let store = try await emptyStore()
+        let manager = IndexManager()
         try await manager.prepare(["Hut"], of: Self.marked, in: store)
         try await save(0..<Self.recordCount, in: store)
         for kinds in Self.kinds {
@@ -167,8 +139,8 @@ import Testing
     /// Where the schema does not allow one of its two fields, there is none: before a deployment, and after
     /// one that takes a mark away.
     @Test func compoundIndexNeedsTheMarksOfBothFields() async throws {
-        let store = try await store()
-        let manager = manager()
+        let store = try await emptyStore()
+        let manager = IndexManager()
         try await manager.prepare(["Hut"], of: Self.unmarked, in: store)
         try await save(0..<300, in: store)
         let compound = try #require(try search(20).compounds.first?.definition)
@@ -187,8 +159,8 @@ import Testing
         var limits = Limits()
         limits.compoundIndexesPerDatabase = 2
         limits.savesPerUnusedIndex = 5
-        let store = try await store()
-        let manager = manager(limits)
+        let store = try await emptyStore()
+        let manager = IndexManager(limits: limits)
         try await save(0..<30, in: store)
         let compounds = try Self.kinds.compactMap { try search($0).compounds.first?.definition }
         for compound in compounds.prefix(3) {
@@ -205,7 +177,7 @@ import Testing
         await manager.waitUntilBuilt()
         #expect(try await definitions(store) == [compounds[1]])
         // After a restart, the saves are counted anew.
-        let later = self.manager(limits)
+        let later = IndexManager(limits: limits)
         for _ in 0..<6 { try await later.prepare(["Hut"], of: Self.marked, in: store) }
         #expect(try await definitions(store) == [compounds[1]])
         for _ in 0..<2 { try await later.prepare(["Hut"], of: Self.marked, in: store) }

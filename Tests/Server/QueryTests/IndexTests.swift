@@ -32,36 +32,14 @@ import Testing
                 ContainerAddress(container: "c", environment: .production), .public))
     }
 
-    private func manager(_ limits: Limits = Limits()) -> IndexManager {
-        IndexManager(limits: limits, world: .live, logger: Logger(label: "test"))
-    }
-
     /// Saves records with their index entries.
     private func save(_ numbers: Range<Int>, in store: any RecordStore) async throws {
-        try await store.writeRecords { writer in
-            let zone = try #require(try writer.zone(named: "_defaultZone")).key
-            var indexing = RecordIndexing()
-            for number in numbers {
-                let version = try writer.takeVersions(1, in: zone).lowerBound
-                let fields = [
-                    Field(name: "beds", value: .int64(Int64(number % 10))),
-                    Field(name: "name", value: .string("Hut number \(number)")),
-                ]
-                let row = Self.row("hut\(number)", zone, version, fields)
-                try writer.put(row)
-                try indexing.update(row, fields: fields, old: nil, in: writer)
-            }
+        try await store.saveHuts(numbers) { number, _ in
+            [
+                Field(name: "beds", value: .int64(Int64(number % 10))),
+                Field(name: "name", value: .string("Hut number \(number)")),
+            ]
         }
-    }
-
-    private static func row(
-        _ name: String, _ zone: ZoneRow.Key, _ version: Int64, _ fields: [Field]
-    ) -> RecordRow {
-        RecordRow(
-            zone: zone, name: name, type: "Hut", version: version, commitVersion: version,
-            changeTag: "t\(version)", isDeleted: false, creatorDevice: "", createdMilliseconds: 1,
-            modifiedMilliseconds: 1, creator: "_a", modifier: "_a", modifierDevice: "",
-            parent: nil, shareRoot: nil, payload: RecordFields.values(fields).encoded())
     }
 
     /// The phases of a type's indexes and the number of their entries, as text.
@@ -84,7 +62,7 @@ import Testing
         var limits = Limits()
         limits.recordsPerIndexStep = 5
         let store = try await store(try backend.storage())
-        try await manager(limits).prepare(["Hut"], of: Self.plain, in: store)
+        try await IndexManager(limits: limits).prepare(["Hut"], of: Self.plain, in: store)
         try await save(0..<50, in: store)
         try await store.writeRecords { writer in
             for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
@@ -103,7 +81,7 @@ import Testing
         try await save(50..<53, in: store)
         let halfway = try await summary(store)
         #expect(halfway.contains("beds value building 13"), "\(halfway)")
-        let second = manager(limits)
+        let second = IndexManager(limits: limits)
         try await second.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         await second.waitUntilBuilt()
         let filled = try await summary(store)
@@ -117,7 +95,7 @@ import Testing
     @Test(arguments: Backend.allCases)
     func indexOfANewTypeIsReadableAtOnce(_ backend: Backend) async throws {
         let store = try await store(try backend.storage())
-        try await manager().prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
+        try await IndexManager().prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         let empty = try await summary(store)
         #expect(empty.allSatisfy { $0.hasSuffix("readable 0") } && empty.count == 4)
         try await save(0..<3, in: store)
@@ -129,7 +107,7 @@ import Testing
         var limits = Limits()
         limits.entriesPerIndexStep = 7
         let store = try await store(try backend.storage())
-        let manager = manager(limits)
+        let manager = IndexManager(limits: limits)
         try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         try await save(0..<50, in: store)
         try await manager.prepare(["Hut"], of: Self.plain, in: store)
@@ -148,7 +126,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover fails no test
         let storage = try SQLiteStorageEngine(folder: folder)
         let store = try await store(storage)
-        try await manager().prepare(["Hut"], of: Self.plain, in: store)
+        try await IndexManager().prepare(["Hut"], of: Self.plain, in: store)
         try await save(0..<30, in: store)
         try await storage.withDatabase(of: store.address) { file in
             try await file.write { database in
@@ -162,7 +140,7 @@ import Testing
         }
         var limits = Limits()
         limits.recordsPerIndexStep = 4
-        let manager = manager(limits)
+        let manager = IndexManager(limits: limits)
         try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         #expect(try await summary(store).contains { $0.contains("building") })
         await manager.waitUntilBuilt()
@@ -181,7 +159,7 @@ import Testing
         limits.recordsScannedPerQuery = 20
         limits.recordsPerIndexStep = 5
         let store = try await store(SQLiteStorageEngine.inMemory())
-        try await manager().prepare(["Hut"], of: Self.plain, in: store)
+        try await IndexManager().prepare(["Hut"], of: Self.plain, in: store)
         try await save(0..<50, in: store)
         try await store.writeRecords { writer in
             for definition in Self.all.sorted(by: { $0.field < $1.field })
@@ -225,7 +203,7 @@ import Testing
         var limits = Limits()
         limits.indexesPerDatabase = 1
         let store = try await store(SQLiteStorageEngine.inMemory())
-        let manager = manager(limits)
+        let manager = IndexManager(limits: limits)
         try await manager.prepare(["Hut"], of: Self.marked, in: store)
         try await save(0..<30, in: store)
         #expect(try await summary(store) == ["names name readable 30"])
@@ -241,7 +219,7 @@ import Testing
         await manager.waitUntilBuilt()
         #expect(try await summary(store) == ["name token readable 90", "names name readable 30"])
         // Asked for again, it is made again; after a restart too.
-        let later = self.manager(limits)
+        let later = IndexManager(limits: limits)
         try await later.prepare(["Hut"], asking: beds, of: Self.marked, in: store)
         await later.waitUntilBuilt()
         #expect(try await summary(store) == ["beds value readable 30", "names name readable 30"])

@@ -23,28 +23,11 @@ import Testing
 
     /// Huts on a line of about 500 km, 100 m apart.
     private func store() async throws -> any RecordStore {
-        let store = try await SQLiteStorageEngine.inMemory().store(
-            for: DatabaseAddress(
-                ContainerAddress(container: "c", environment: .production), .public))
-        try await store.writeRecords { writer in
-            for definition in Self.schema.indexes(of: "Hut").sorted(by: { $0.field < $1.field }) {
-                _ = try writer.createIndex(definition, phase: .readable)
-            }
-            let zone = try #require(try writer.zone(named: "_defaultZone")).key
-            var indexing = RecordIndexing()
-            for number in 0..<Self.recordCount {
-                let version = try writer.takeVersions(1, in: zone).lowerBound
-                let place = Location(latitude: 46 + Double(number) / 1_112, longitude: 8)
-                let fields = [Field(name: "place", value: .location(place))]
-                let row = RecordRow(
-                    zone: zone, name: "hut\(number)", type: "Hut", version: version,
-                    commitVersion: version, changeTag: "t\(version)", isDeleted: false,
-                    creatorDevice: "", createdMilliseconds: 1, modifiedMilliseconds: 1,
-                    creator: "_a", modifier: "_a", modifierDevice: "", parent: nil, shareRoot: nil,
-                    payload: RecordFields.values(fields).encoded())
-                try writer.put(row)
-                try indexing.update(row, fields: fields, old: nil, in: writer)
-            }
+        let store = try await emptyStore()
+        try await store.createIndexes(Self.schema)
+        try await store.saveHuts(0..<Self.recordCount) { number, _ in
+            let place = Location(latitude: 46 + Double(number) / 1_112, longitude: 8)
+            return [Field(name: "place", value: .location(place))]
         }
         return store
     }

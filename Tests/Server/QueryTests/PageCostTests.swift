@@ -23,32 +23,13 @@ import Testing
 
     /// Huts whose kinds, 0 to 999, are spread over their heights without a rule.
     private func store() async throws -> any RecordStore {
-        let store = try await SQLiteStorageEngine.inMemory().store(
-            for: DatabaseAddress(
-                ContainerAddress(container: "c", environment: .production), .public))
-        try await store.writeRecords { writer in
-            for definition in Self.schema.indexes(of: "Hut").sorted(by: { $0.field < $1.field }) {
-                _ = try writer.createIndex(definition, phase: .readable)
-            }
-            let zone = try #require(try writer.zone(named: "_defaultZone")).key
-            var indexing = RecordIndexing()
-            var state: UInt64 = 88
-            for number in 0..<Self.recordCount {
-                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                let version = try writer.takeVersions(1, in: zone).lowerBound
-                let fields = [
-                    Field(name: "kind", value: .int64(Int64(state >> 33) % 1_000)),
-                    Field(name: "height", value: .int64(Int64(number * 7_919 % 20_000))),
-                ]
-                let row = RecordRow(
-                    zone: zone, name: "hut\(number)", type: "Hut", version: version,
-                    commitVersion: version, changeTag: "t\(version)", isDeleted: false,
-                    creatorDevice: "", createdMilliseconds: 1, modifiedMilliseconds: 1,
-                    creator: "_a", modifier: "_a", modifierDevice: "", parent: nil, shareRoot: nil,
-                    payload: RecordFields.values(fields).encoded())
-                try writer.put(row)
-                try indexing.update(row, fields: fields, old: nil, in: writer)
-            }
+        let store = try await emptyStore()
+        try await store.createIndexes(Self.schema)
+        try await store.saveHuts(0..<Self.recordCount) { number, scatter in
+            [
+                Field(name: "kind", value: .int64(scatter.next(below: 1_000))),
+                Field(name: "height", value: .int64(Int64(number * 7_919 % 20_000))),
+            ]
         }
         return store
     }

@@ -72,14 +72,21 @@ import Testing
         }
     }
 
+    /// Ida has opened the page of her account.
+    private func withOpenAccount(
+        _ body: @escaping @Sendable (Browser, CloudService) async throws -> Void
+    ) async throws {
+        try await withServer { client, service in
+            let browser = Browser(client)
+            try await browser.open("correct horse")
+            try await body(browser, service)
+        }
+    }
+
     private func withServer(
         _ body: @escaping @Sendable (any TestClientProtocol, CloudService) async throws -> Void
     ) async throws {
-        var settings = ServiceSettings(
-            isForDevelopment: false,
-            world: .init(nowMilliseconds: { 1_800_000_000_000 }, uptimeSeconds: { 1_000 }))
-        settings.accounts.passwordCost = .init(logRounds: 1, blockSize: 1, parallelism: 1)
-        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
+        let service = CloudService.withAccounts()
         for name in [Self.ida, "ole@example.org"] {
             _ = try await service.accounts.createUser(
                 emailAddress: name, password: "correct horse", givenName: "", familyName: "",
@@ -150,9 +157,7 @@ import Testing
     }
 
     @Test func recoveryCodeSetsPasswordOnce() async throws {
-        try await withServer { client, service in
-            let browser = Browser(client)
-            try await browser.open("correct horse")
+        try await withOpenAccount { browser, service in
             try await browser.act("recovery-code")
             let match = try #require(
                 browser.text.firstMatch(of: /<strong>((?:[0-9A-Z]{5}-){5}[0-9A-Z])<\/strong>/))
@@ -184,9 +189,7 @@ import Testing
     }
 
     @Test func accountIsDeletedWhenAskedTwiceWithPassword() async throws {
-        try await withServer { client, service in
-            let browser = Browser(client)
-            try await browser.open("correct horse")
+        try await withOpenAccount { browser, service in
             try await browser.act("export")
             #expect(browser.status == 200 && browser.text.hasPrefix("account.json"))
             #expect(browser.text.contains(Self.ida))

@@ -1,10 +1,9 @@
 import Foundation
-import Logging
 import StratusRecords
-import StratusServer
 import StratusService
-import StratusStorage
 import StratusWire
+import TestProcesses
+import TestServing
 import Testing
 
 /// A running server and a user of it.
@@ -32,21 +31,10 @@ struct AssetServer: Sendable {
     static func run(
         _ limits: Limits = Limits(), _ body: @escaping @Sendable (AssetServer) async throws -> Void
     ) async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true, limits: limits))
+        let service = CloudService.forDevelopment(limits: limits)
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                try await body(AssetServer(service: service, token: token, port: number))
-                break
-            }
-            group.cancelAll()
+        try await withServer(service) { port in
+            try await body(AssetServer(service: service, token: token, port: port))
         }
     }
 
@@ -98,12 +86,8 @@ struct AssetServer: Sendable {
     }
 
     func exchange(_ head: String, _ body: [UInt8] = []) async throws -> Answer {
-        let port = port
-        let bytes = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result { try Self.exchange(port, Array(head.utf8) + body) })
-            }
+        let bytes = try await BareConnection(port).onThread {
+            Self.exchange($0, Array(head.utf8) + body)
         }
         return try #require(Self.answer(in: bytes))
     }
@@ -125,32 +109,12 @@ struct AssetServer: Sendable {
             headers: headers, body: Array(bytes.dropFirst(end + 4)))
     }
 
-    private static func exchange(_ port: Int, _ request: [UInt8]) throws -> [UInt8] {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
-        var rest = request[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            // The server may have heard enough.
-            guard count > 0 else { break }
-            rest = rest.dropFirst(count)
-        }
+    private static func exchange(_ connection: RawConnection, _ request: [UInt8]) -> [UInt8] {
+        // The server may have heard enough, and reads no more.
+        try? connection.send(request)
         var answer: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while case let count = recv(descriptor, &chunk, chunk.count, 0), count > 0 {
-            answer += chunk[..<count]
+        while case let more = connection.receive(), !more.isEmpty {
+            answer += more
             // A refused upload leaves the closing to its client, which may still send.
             if let sofar = Self.answer(in: answer), sofar.status >= 400,
                 sofar.body.count == sofar.headers["content-length"].flatMap({ Int($0) })

@@ -148,11 +148,7 @@ import Testing
             @escaping @Sendable (any TestClientProtocol, CloudService, String) async throws ->
             Void
     ) async throws {
-        var settings = ServiceSettings(
-            isForDevelopment: false,
-            world: .init(nowMilliseconds: { 1_800_000_000_000 }, uptimeSeconds: { 1_000 }))
-        settings.accounts.passwordCost = .init(logRounds: 1, blockSize: 1, parallelism: 1)
-        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
+        let service = CloudService.withAccounts()
         _ = try await service.accounts.createUser(
             emailAddress: "ida@example.org", password: "correct horse", givenName: "",
             familyName: "", isEmailVerified: false)

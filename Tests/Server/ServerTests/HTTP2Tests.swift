@@ -7,6 +7,8 @@ import StratusRecords
 import StratusServer
 import StratusService
 import StratusStorage
+import StratusTesting
+import TestServing
 import Testing
 
 /// HTTP/2 within TLS.
@@ -45,11 +47,7 @@ import Testing
         _ change: (inout Limits) -> Void = { _ in },
         _ body: @escaping @Sendable (Session) async throws -> Void
     ) async throws {
-        var limits = Limits()
-        change(&limits)
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true, limits: limits, isThrottled: false))
+        let service = CloudService.forDevelopment(limits: .with(change), isThrottled: false)
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates(
@@ -58,32 +56,15 @@ import Testing
         configuration.httpVersion = version
         let client = HTTPClient(
             eventLoopGroupProvider: .singleton, configuration: configuration)
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-http2-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // A leftover in the temporary folder fails no test.
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let certificate = folder.appendingPathComponent("certificate.pem")
-        let key = folder.appendingPathComponent("key.pem")
-        try Data(APNsStandIn.certificatePEM.utf8).write(to: certificate)
-        try Data(APNsStandIn.keyPEM.utf8).write(to: key)
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            service, host: "127.0.0.1", port: 0,
-            tls: TLSFiles(certificatePath: certificate.path, keyPath: key.path),
-            logger: Logger(label: "test"), onListening: { port.yield($0) })
+        let files = try CertificateFiles()
+        defer { files.remove() }
         let outcome: Result<Void, any Error>
         do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await server.run() }
-                for await number in ports {
-                    try await body(
-                        Session(
-                            service: service, client: client,
-                            origin: "https://localhost:\(number)", token: token))
-                    break
-                }
-                group.cancelAll()
+            try await withServer(service, tls: try files.read()) { port in
+                try await body(
+                    Session(
+                        service: service, client: client, origin: "https://localhost:\(port)",
+                        token: token))
             }
             outcome = .success(())
         } catch {

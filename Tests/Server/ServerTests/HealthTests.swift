@@ -2,6 +2,7 @@ import Foundation
 import StratusRecords
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 @testable import StratusServer

@@ -9,6 +9,7 @@ import StratusRecords
 import StratusServer
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 /// `POST /auth/oidc`, with keys that are fetched over HTTP from a provider that the test plays.
@@ -28,23 +29,10 @@ import Testing
         _ text: String, status: HTTPResponse.Status = .ok,
         _ body: @escaping @Sendable (_ url: String) async throws -> Void
     ) async throws {
-        let router = Router()
-        router.get("keys") { _, _ in
+        let keys = everyRequest { _ in
             Response(status: status, body: .init(byteBuffer: ByteBuffer(string: text)))
         }
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let provider = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { port.yield($0.localAddress?.port ?? 0) },
-            logger: Logger(label: "provider"))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await provider.run() }
-            for await number in ports {
-                try await body("http://127.0.0.1:\(number)/keys")
-                break
-            }
-            group.cancelAll()
-        }
+        try await withServer(keys) { try await body("http://127.0.0.1:\($0)/keys") }
     }
 
     private static func keySet(_ key: P256.Signing.PrivateKey) -> String {

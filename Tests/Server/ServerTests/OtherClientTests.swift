@@ -3,6 +3,7 @@ import StratusRecords
 import StratusService
 import StratusStorage
 import StratusWire
+import TestServing
 import Testing
 
 /// What clients meet that nobody here wrote.

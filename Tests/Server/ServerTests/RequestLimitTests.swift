@@ -3,6 +3,7 @@ import StratusRecords
 import StratusServer
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 /// What is refused before anything is read, over real connections.

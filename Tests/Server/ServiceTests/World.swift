@@ -75,11 +75,16 @@ final class World: Sendable {
         time.milliseconds.withLock { $0 += Int64(seconds * 1000) }
     }
 
-    func person(_ name: String, device: String = "phone") async throws -> Person {
+    /// - Parameter zone: one that the user makes.
+    func person(
+        _ name: String, device: String = "phone", with zone: String? = nil
+    ) async throws -> Person {
         let signIn = try await service.signInForDevelopment(user: name)
-        return Person(
+        let person = Person(
             world: self, name: signIn.userRecordName, device: device,
             token: signIn.webAuthToken)
+        if let zone { try await person.makeZone(zone) }
+        return person
     }
 
     var nobody: Person { Person(world: self, name: "", device: "kiosk", token: nil) }
@@ -134,6 +139,12 @@ struct Person: Sendable {
         }
     }
 
+    func refusal(
+        of operations: [RecordsModify.Operation], in zoneName: String
+    ) async -> RequestFailure? {
+        await refusal(RecordsModify.self, .init(operations: operations, zoneID: zone(zoneName)))
+    }
+
     // MARK: Zones
 
     func makeZone(_ name: String) async throws {
@@ -158,6 +169,17 @@ struct Person: Sendable {
                 operationID: operationID),
             in: scope
         ).records
+    }
+
+    /// A page of what a query finds in the zone "Trips".
+    func queryPage(
+        _ query: QueryDictionary, limit: Int, after marker: String?
+    ) async throws -> RecordsQuery.Answer {
+        try await ask(
+            RecordsQuery.self,
+            .init(
+                query: query, zoneID: zone("Trips"), resultsLimit: limit,
+                continuationMarker: marker))
     }
 
     func lookup(

@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusService
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -39,8 +40,7 @@ import Testing
     }
 
     @Test func recreatedZoneIsEmpty() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "hut")], in: "Trips")
         try await alice.deleteZone("Trips")
         try await alice.makeZone("Trips")
@@ -59,8 +59,7 @@ import Testing
     /// A repeated deletion must not take the zone that another device created meanwhile.
     @Test(arguments: Backend.allCases)
     func repeatedRequestChangesNoZone(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         func send() async throws -> [ZoneResult] {
             try await alice.ask(
                 ZonesModify.self,
@@ -123,9 +122,7 @@ import Testing
     }
 
     @Test func zonesAreLimitedAndNamedOncePerRequest() async throws {
-        var limits = Limits()
-        limits.zonesPerDatabase = 3
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.zonesPerDatabase = 3 }).person("alice")
         let answer = try await alice.ask(
             ZonesModify.self,
             .init(operations: ["A", "B", "C"].map { .init(.create, zone($0)) }))
@@ -139,8 +136,7 @@ import Testing
     /// An owner may be left out, be called by the framework's name, or by record name.
     @Test func privateZoneIsFoundByItsOwnerOnly() async throws {
         let alice = try await world.person("alice")
-        let bob = try await world.person("bob")
-        try await bob.makeZone("Trips")
+        let bob = try await world.person("bob", with: "Trips")
         try await alice.makeZone("Trips")
         for (owner, isFound) in [
             (nil, true), ("__defaultOwner__", true), (alice.name, true), (bob.name, false),

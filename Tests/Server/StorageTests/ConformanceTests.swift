@@ -24,12 +24,14 @@ import Testing
     @Test(arguments: StoreConformance.cases + StoreConformance.snapshotCases)
     func engineWithOneOpenFileConforms(_ promise: StoreConformance.Case) async throws {
         try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.openDatabases = 1
-            limits.writesPerCommit = 3
-            limits.logPagesBeforeCheckpoint = 1
-            limits.logPagesBeforeForcedCheckpoint = 4
-            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(
+                folder: folder,
+                limits: .with {
+                    $0.openDatabases = 1
+                    $0.writesPerCommit = 3
+                    $0.logPagesBeforeCheckpoint = 1
+                    $0.logPagesBeforeForcedCheckpoint = 4
+                })
             try await promise.run(storage)
             try await storage.close()
         }

@@ -12,32 +12,23 @@ import Testing
         container: "iCloud.org.example.Trails", environment: .development)
 
     @Test func migratedSchemaGetsTheIndexMarksOfASave() async throws {
-        let path = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-directory-\(UUID().uuidString).sqlite").path
-        // A leftover in the temporary folder fails no test.
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let today = DirectoryFile.format(world: .live)
-        let first = today.through(1)
-        let old = try SQLiteFile(path: path, format: first)
-        try await old.write { [container] database in
+        try await withEarlierFile(of: DirectoryFile.format(world: .live), through: 1) {
+            [container] database in
             for type in FieldType.allCases {
                 try insert(container, "f_" + type.rawValue, type.rawValue, false, in: database)
             }
             try insert(container, "secret", "STRING", true, in: database)
+        } _: { new in
+            let rows = try await SQLiteDirectory(database: new).schema(of: container).fields
+            let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
+            for type in FieldType.allCases {
+                #expect(marks["f_" + type.rawValue] == type.firstIndexes)
+            }
+            #expect(marks["secret"] == [])
+            for field in SchemaSystemField.allCases {
+                #expect(marks[field.rawValue, default: []] == field.firstIndexes)
+            }
         }
-        try old.close()
-
-        let new = try SQLiteFile(path: path, format: today)
-        let rows = try await SQLiteDirectory(database: new).schema(of: container).fields
-        let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
-        for type in FieldType.allCases {
-            #expect(marks["f_" + type.rawValue] == type.firstIndexes)
-        }
-        #expect(marks["secret"] == [])
-        for field in SchemaSystemField.allCases {
-            #expect(marks[field.rawValue, default: []] == field.firstIndexes)
-        }
-        try new.close()
     }
 
     /// What a schema said stays as it said it, and production takes what is deployed.
@@ -48,15 +39,9 @@ import Testing
     func onlyTypesAsASaveMakesThemGetMarksOfWhoMadeRecords(
         _ environment: ContainerEnvironment, _ timeMarks: Int, _ isMarked: Bool
     ) async throws {
-        let path = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-directory-\(UUID().uuidString).sqlite").path
-        // A leftover in the temporary folder fails no test.
-        defer { try? FileManager.default.removeItem(atPath: path) }
         let container = ContainerAddress(
             container: "iCloud.org.example.Trails", environment: environment)
-        let today = DirectoryFile.format(world: .live)
-        let old = try SQLiteFile(path: path, format: today.through(7))
-        try await old.write { database in
+        try await withEarlierFile(of: DirectoryFile.format(world: .live), through: 7) { database in
             for (field, type, marks) in [
                 ("name", "STRING", 7), ("___recordID", "REFERENCE", 1),
                 ("___createTime", "TIMESTAMP", timeMarks), ("___modTime", "TIMESTAMP", timeMarks),
@@ -71,17 +56,14 @@ import Testing
                         container.container, environment.rawValue, field, type, marks,
                     ])
             }
+        } _: { new in
+            let rows = try await SQLiteDirectory(database: new).schema(of: container).fields
+            let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
+            for field in [SchemaSystemField.createdBy, .modifiedBy] {
+                #expect(marks[field.rawValue] == (isMarked ? .queryable : nil))
+            }
+            #expect(marks["___createTime"] == FieldIndexes(rawValue: UInt8(timeMarks)))
         }
-        try old.close()
-
-        let new = try SQLiteFile(path: path, format: today)
-        let rows = try await SQLiteDirectory(database: new).schema(of: container).fields
-        let marks = Dictionary(uniqueKeysWithValues: rows.map { ($0.field ?? "", $0.indexes) })
-        for field in [SchemaSystemField.createdBy, .modifiedBy] {
-            #expect(marks[field.rawValue] == (isMarked ? .queryable : nil))
-        }
-        #expect(marks["___createTime"] == FieldIndexes(rawValue: UInt8(timeMarks)))
-        try new.close()
     }
 }
 

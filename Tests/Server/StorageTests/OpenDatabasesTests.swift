@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StratusRecords
 import StratusRuntime
+import StratusTesting
 import Synchronization
 import Testing
 
@@ -54,9 +55,8 @@ private let container = ContainerAddress(
     /// Beyond the limit the longest unused one is closed: those that are used often stay open.
     @Test func longestUnusedDatabaseIsClosed() async throws {
         try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.openDatabases = 10
-            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(
+                folder: folder, limits: .with { $0.openDatabases = 10 })
             for number in 0..<50 {
                 _ = try await storage.store(for: address(1_000))
                 _ = try await storage.store(for: address(number))
@@ -70,9 +70,8 @@ private let container = ContainerAddress(
     /// Of many, some are closed beside the requests that open others.
     @Test(.timeLimit(.minutes(5))) func surplusIsClosedBesideTheRequests() async throws {
         try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.openDatabases = 32
-            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(
+                folder: folder, limits: .with { $0.openDatabases = 32 })
             for number in 0..<100 {
                 _ = try await storage.store(for: address(number))
                 #expect(storage.openDatabases <= 41)

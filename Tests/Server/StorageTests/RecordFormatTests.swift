@@ -9,14 +9,7 @@ import Testing
 /// Databases that earlier releases wrote.
 @Suite struct RecordFormatTests {
     @Test func migrationFindsReferencesInStoredRecords() async throws {
-        let path = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
-        // A leftover in the temporary folder fails no test.
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let today = RecordFile.format(world: .live)
-        let first = today.through(1)
-        let old = try SQLiteFile(path: path, format: first)
-        try await old.write { database in
+        try await withEarlierFile(of: RecordFile.format(world: .live), through: 1) { database in
             try insert(
                 "item",
                 """
@@ -29,47 +22,34 @@ import Testing
             try insert(
                 "action", #"{"action":{"value":"DELETE_SELF","type":"STRING"}}"#, 2, in: database)
             try insert("empty", "{}", 3, in: database)
-        }
-        try old.close()
-
-        let new = try SQLiteFile(path: path, format: today)
-        let zone = ZoneRow.Key(rawValue: 1)
-        let found = try await new.read { database in
-            let transaction = SQLiteTransaction(database)
-            return try ["list", "g1", "g2", "g3"].map { target in
-                try ReferenceRow.Action.allCases.map {
-                    try transaction.holders(of: target, $0, in: zone, limit: 9)
+        } _: { new in
+            let zone = ZoneRow.Key(rawValue: 1)
+            let found = try await new.read { database in
+                let transaction = SQLiteTransaction(database)
+                return try ["list", "g1", "g2", "g3"].map { target in
+                    try ReferenceRow.Action.allCases.map {
+                        try transaction.holders(of: target, $0, in: zone, limit: 9)
+                    }
                 }
             }
+            #expect(found == [[["item"], []], [[], ["item"]], [[], []], [[], ["item"]]])
+            let count = try await new.read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM reference_")
+            }
+            #expect(count == 3)
         }
-        #expect(found == [[["item"], []], [[], ["item"]], [[], []], [[], ["item"]]])
-        let count = try await new.read {
-            try Int.fetchOne($0, sql: "SELECT count(*) FROM reference_")
-        }
-        #expect(count == 3)
-        try new.close()
     }
 
     @Test func migratedZonesAreEncryptedPerRecord() async throws {
-        let path = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-records-\(UUID().uuidString).sqlite").path
-        // A leftover in the temporary folder fails no test.
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let today = RecordFile.format(world: .live)
-        let before = today.through(6)
-        let old = try SQLiteFile(path: path, format: before)
-        try await old.write { database in
+        try await withEarlierFile(of: RecordFile.format(world: .live), through: 6) { database in
             try database.execute(
                 sql: "INSERT INTO zone VALUES (NULL, 'Trips', 1, 4, 0, 1, 7, NULL)")
+        } _: { new in
+            let zones = try await new.read { try SQLiteTransaction($0).zones() }
+            #expect(zones.map(\.name) == ["Trips", "_defaultZone"])
+            #expect(zones.map(\.encryptionScope) == [.perRecord, .perRecord])
+            #expect(zones.map(\.changedAtDatabaseVersion) == [7, 1])
         }
-        try old.close()
-
-        let new = try SQLiteFile(path: path, format: today)
-        let zones = try await new.read { try SQLiteTransaction($0).zones() }
-        #expect(zones.map(\.name) == ["Trips", "_defaultZone"])
-        #expect(zones.map(\.encryptionScope) == [.perRecord, .perRecord])
-        #expect(zones.map(\.changedAtDatabaseVersion) == [7, 1])
-        try new.close()
     }
 }
 

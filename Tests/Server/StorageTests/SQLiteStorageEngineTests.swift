@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusTesting
 import Testing
 
 @testable import StratusStorage
@@ -82,12 +83,18 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
         }
     }
 
-    @Test func idleWriterIsCheckpointed() async throws {
+    private func withStore(
+        _ limits: StorageLimits, _ body: (_ folder: String, any RecordStore) async throws -> Void
+    ) async throws {
         try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.logPagesBeforeCheckpoint = 10
             let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
-            let store = try await storage.store(for: address)
+            try await body(folder, storage.store(for: address))
+            try await storage.close()
+        }
+    }
+
+    @Test func idleWriterIsCheckpointed() async throws {
+        try await withStore(.with { $0.logPagesBeforeCheckpoint = 10 }) { folder, store in
             let file = DataFolder.path(of: address, in: folder)
             let before = try size(of: file)
             _ = try await fill(store, names: (0..<500).map(String.init))
@@ -98,7 +105,6 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
                 try await Task.sleep(for: .milliseconds(1))
             }
             #expect(try size(of: file) > before)
-            try await storage.close()
         }
     }
 
@@ -285,9 +291,8 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
     @Test func openFilesStayWithinTheLimit() async throws {
         try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.openDatabases = 3
-            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(
+                folder: folder, limits: .with { $0.openDatabases = 3 })
             for number in 0..<10 {
                 let address = DatabaseAddress(container, .private(owner: "_\(number)"))
                 _ = try await fill(storage.store(for: address), names: ["\(number)"])
@@ -304,9 +309,8 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
 
     @Test func databasesBeyondTheOpenLimitProceed() async throws {
         try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.openDatabases = 2
-            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
+            let storage = try SQLiteStorageEngine(
+                folder: folder, limits: .with { $0.openDatabases = 2 })
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<60 {
                     group.addTask {
@@ -329,11 +333,7 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
     }
 
     @Test func fullWriteQueueRefusesWrites() async throws {
-        try await withTemporaryFolder { folder in
-            var limits = StorageLimits()
-            limits.waitingWrites = 1
-            let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
-            let store = try await storage.store(for: address)
+        try await withStore(.with { $0.waitingWrites = 1 }) { _, store in
             let codes = await withTaskGroup(of: StorageError.Code?.self) { group in
                 for number in 0..<200 {
                     group.addTask {
@@ -347,7 +347,6 @@ private let address = DatabaseAddress(container, .private(owner: "_alice"))
             #expect(Set(codes).subtracting([nil, .busy]).isEmpty)
             let kept = try await store.read { try $0.outbox(limit: 999).count }
             #expect(kept == codes.count { $0 == nil })
-            try await storage.close()
         }
     }
 
@@ -468,11 +467,18 @@ private func record(
         }
     }
 
-    /// A service that starts removes what a crash cut short; a command beside it must not.
-    @Test func unfinishedUploadsAreSweptByTheServiceAlone() async throws {
+    private func withUpload(
+        _ body: (_ folder: String, SQLiteStorageEngine, any BlobWriter) async throws -> Void
+    ) async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)
-            let writer = try await storage.blobs(for: Self.address).begin()
+            try await body(folder, storage, storage.blobs(for: Self.address).begin())
+        }
+    }
+
+    /// A service that starts removes what a crash cut short; a command beside it must not.
+    @Test func unfinishedUploadsAreSweptByTheServiceAlone() async throws {
+        try await withUpload { folder, storage, writer in
             try await writer.write([1])
             let incoming = {
                 try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming")
@@ -489,9 +495,7 @@ private func record(
 
     /// Else a collection would take the assets of a database that is about to be restored.
     @Test func assetsWithoutTheirDatabaseAreKept() async throws {
-        try await withTemporaryFolder { folder in
-            let storage = try SQLiteStorageEngine(folder: folder)
-            let writer = try await storage.blobs(for: Self.address).begin()
+        try await withUpload { folder, storage, writer in
             try await writer.keep(
                 as: BlobName(sha256: Array(repeating: 1, count: 32), generation: 1),
                 atMilliseconds: 0)
@@ -503,9 +507,7 @@ private func record(
     }
 
     @Test func discardedUploadLeavesNothing() async throws {
-        try await withTemporaryFolder { folder in
-            let storage = try SQLiteStorageEngine(folder: folder)
-            let writer = try await storage.blobs(for: Self.address).begin()
+        try await withUpload { folder, storage, writer in
             try await writer.write([1])
             await writer.discard()
             #expect(

@@ -83,16 +83,10 @@ import Testing
         let fixture = try StoredFormatFixture(name)
         _ = try await check(fixture)
         try await withTemporaryFolder { folder in
-            let storage = try SQLiteStorageEngine(folder: folder)
-            let address = DatabaseAddress(
-                ContainerAddress(container: "iCloud.org.example.New", environment: .development),
-                .public)
-            _ = try await storage.store(for: address)
-            let recordFile = storage.path(of: address)
-            try await storage.close()
-            let directory = try schema(of: folder + "/directory.sqlite")
+            let files = try await newFiles(in: folder)
+            let directory = try schema(of: files[0])
             #expect(try schema(of: fixture.dataFolder + "/directory.sqlite") == directory)
-            let records = try schema(of: recordFile)
+            let records = try schema(of: files[1])
             for path in try fixture.recordFiles() { #expect(try schema(of: path) == records) }
         }
     }
@@ -128,17 +122,22 @@ import Testing
             messages.allSatisfy { $0 == "A file of an earlier format was brought up to date." })
     }
 
+    /// A directory and a record file as this build makes them.
+    private func newFiles(in folder: String) async throws -> [String] {
+        let storage = try SQLiteStorageEngine(folder: folder)
+        let address = DatabaseAddress(
+            ContainerAddress(container: "iCloud.org.example.New", environment: .development),
+            .public)
+        _ = try await storage.store(for: address)
+        let files = [folder + "/directory.sqlite", storage.path(of: address)]
+        try await storage.close()
+        return files
+    }
+
     /// The formats of the directory and of a record file that this build makes.
     private func newestFormats() async throws -> [Int] {
         try await withTemporaryFolder { folder in
-            let storage = try SQLiteStorageEngine(folder: folder)
-            let address = DatabaseAddress(
-                ContainerAddress(container: "iCloud.org.example.New", environment: .development),
-                .public)
-            _ = try await storage.store(for: address)
-            let paths = [folder + "/directory.sqlite", storage.path(of: address)]
-            try await storage.close()
-            return try paths.compactMap { path in
+            try await newFiles(in: folder).compactMap { path in
                 try rows(path) { try Int.fetchOne($0, sql: "PRAGMA user_version") }
             }
         }

@@ -112,9 +112,14 @@ import Testing
 @Suite struct TokenBucketTests {
     private let rate = TokenBucket.Rate(perSecond: 2, burst: 10)
 
+    private func full(atMilliseconds now: Int64) -> TokenBucket {
+        var bucket = TokenBucket(atMilliseconds: now)
+        bucket.fill(rate, atMilliseconds: now)
+        return bucket
+    }
+
     @Test func fullBucketHoldsABurstAndFillsWithTime() {
-        var bucket = TokenBucket(atMilliseconds: 0)
-        bucket.fill(rate, atMilliseconds: 0)
+        var bucket = full(atMilliseconds: 0)
         #expect(bucket.tokens == 10)
         bucket.take(10, debtLimit: 0)
         #expect(bucket.secondsUntil(1, rate) == 0.5)
@@ -123,8 +128,7 @@ import Testing
     }
 
     @Test func backwardClockAddsNoTokens() {
-        var bucket = TokenBucket(atMilliseconds: 10_000)
-        bucket.fill(rate, atMilliseconds: 10_000)
+        var bucket = full(atMilliseconds: 10_000)
         bucket.take(10, debtLimit: 0)
         bucket.fill(rate, atMilliseconds: 0)
         bucket.fill(rate, atMilliseconds: 10_000)
@@ -132,8 +136,7 @@ import Testing
     }
 
     @Test func tokenDebtStopsAtItsLimit() {
-        var bucket = TokenBucket(atMilliseconds: 0)
-        bucket.fill(rate, atMilliseconds: 0)
+        var bucket = full(atMilliseconds: 0)
         bucket.take(100, debtLimit: 10)
         #expect(bucket.tokens == -10)
         bucket.take(1, debtLimit: 0)

@@ -20,6 +20,7 @@ public struct ActivityHistory: Sendable {
 
     public init(_ events: [ActivityEvent]) {
         var names: [String: String] = [:]
+        var quantities: [String: Int] = [:]
         var title: String?
         var colour: String?
         var lines: [Line] = []
@@ -29,11 +30,18 @@ public struct ActivityHistory: Sendable {
             switch (event.action, event.itemID) {
             case (.add, let itemID?):
                 names[itemID] = event.value ?? former
+                quantities[itemID] = 1
                 undo = .remove(itemID: itemID)
+            case (.quantity, let itemID?):
+                undo = .quantity(itemID: itemID, quantities[itemID] ?? 1)
+                quantities[itemID] = Quantity.number(of: event.value) ?? quantities[itemID]
             case (.tick, let itemID?): undo = .untick(itemID: itemID)
             case (.untick, let itemID?): undo = .tick(itemID: itemID)
             case (.remove, let itemID?):
-                undo = former.map { .addAgain(itemID: itemID, name: $0, afterItemID: nil) }
+                let number = quantities[itemID] ?? 1
+                undo = former.map {
+                    .addAgain(itemID: itemID, name: Quantity.text(number, $0), afterItemID: nil)
+                }
             case (.rename, let itemID?):
                 names[itemID] = event.value ?? former
                 undo = former.map { .rename(itemID: itemID, name: $0) }
@@ -94,6 +102,8 @@ extension ShoppingChange.Kind {
         case (.note, .some): self = .itemNoted(name: name, note: event.value ?? "")
         case (.category, .some): self = .itemSorted(name: name, category: event.value ?? "")
         case (.picture, .some): self = .itemPictured(name: name)
+        case (.quantity, .some):
+            self = .itemCounted(name: name, quantity: Quantity.number(of: event.value) ?? 1)
         case (.rename, nil): self = .listRenamed(title: event.value ?? "")
         case (.recolour, nil): self = .listRecoloured(colour: event.value ?? "")
         case (.joined, nil): self = .personJoined(name: event.author)

@@ -6,6 +6,9 @@ import StratusCache
 
 /// The kept history of one person's lists on one device.
 struct ActivityLog {
+    /// Under which stands what concerns no list.
+    static let everyList = ""
+
     let cache: CloudCache
 
     /// Makes the tables where they are missing.
@@ -57,8 +60,10 @@ struct ActivityLog {
         try cache.read { database in
             try Row.fetchAll(
                 database,
-                sql: "SELECT * FROM app_activity WHERE list = ? ORDER BY time, device, id",
-                arguments: [list]
+                sql: """
+                    SELECT * FROM app_activity WHERE list IN (?, ?) ORDER BY time, device, id
+                    """,
+                arguments: [list, Self.everyList]
             ).map(ActivityEvent.init)
         }
     }

@@ -74,11 +74,38 @@ extension ShoppingStore {
         absorbUnseen()
     }
 
+    // MARK: Errors in the activity
+
+    /// Keeps an error for the activity of its list, or of all lists where it is about none: each sentence once a day,
+    /// as what lasts is said again and again.
+    func keepTrouble(of change: ShoppingChange) {
+        guard case .trouble(let sentence) = change.kind else { return }
+        let now = clock()
+        let list = change.listID?.description ?? ActivityLog.everyList
+        // A file that cannot be written is an error of its own, which the person has just been notified of.
+        try? activity.keep(
+            ActivityEvent(
+                id: "trouble \(now / 86_400_000) \(sentence)", milliseconds: now,
+                action: .trouble, itemID: nil, value: sentence, device: "", author: ""),
+            of: list)
+    }
+
     // MARK: What a person chose
 
     /// Which changes of others become notifications on this device.
     public func notificationChoice() throws -> NotificationChoice {
         NotificationChoice(text: try activity.note("notifications") ?? "")
+    }
+
+    /// What a change becomes for a person who is notified of such; nil for what they did not choose, and for what their
+    /// own devices did.
+    public func notification(of change: ShoppingChange) -> String? {
+        // Only in a shared list is there somebody else.
+        guard let share = change.listID.flatMap({ listsByID[$0]?.share }),
+            change.author != ListSharing(share).people.first(where: \.isMe)?.name
+        else { return nil }
+        // A choice that cannot be read is none.
+        return (try? notificationChoice())?.text(for: change)
     }
 
     public func choose(_ choice: NotificationChoice) throws {

@@ -205,6 +205,7 @@ private struct CompactionDraft {
             switch entry.action {
             case .add:
                 for register in ["mark", "presence", "place", "adder"] { last[register] = rank }
+                last["quantity"] = rank
                 if entry.value != nil { last["name"] = rank }
             case .tick, .untick: last["mark"] = rank
             case .remove: last["presence"] = rank
@@ -212,6 +213,7 @@ private struct CompactionDraft {
             case .rename where entry.value != nil: last["name"] = rank
             case .note where entry.value != nil: last["note"] = rank
             case .category where entry.value != nil: last["category"] = rank
+            case .quantity where Quantity.number(of: entry.value) != nil: last["quantity"] = rank
             case .picture: last["picture"] = rank
             default: break
             }

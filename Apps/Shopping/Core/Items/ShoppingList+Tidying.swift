@@ -24,7 +24,7 @@ extension ShoppingList {
 
     /// Keeps the first of some items and takes the others off.
     ///
-    /// Notes of those that go are added to the first one's.
+    /// The numbers are added up, and notes of those that go are added to the first one's.
     public func merging(_ items: [ShoppingItem]) -> [ShoppingAction] {
         guard let first = items.first else { return [] }
         let notes = items.compactMap(\.note).filter { !$0.isEmpty }
@@ -32,6 +32,8 @@ extension ShoppingList {
         let noting: [ShoppingAction] =
             items.dropFirst().contains { $0.note?.isEmpty == false }
             ? [.note(itemID: first.id, text: note)] : []
-        return noting + items.dropFirst().map { .remove(itemID: $0.id) }
+        let number = min(items.map(\.quantity).reduce(0, +), Quantity.range.upperBound)
+        return noting + [.quantity(itemID: first.id, number)]
+            + items.dropFirst().map { .remove(itemID: $0.id) }
     }
 }

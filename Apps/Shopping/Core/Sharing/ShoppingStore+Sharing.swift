@@ -81,7 +81,8 @@ extension ShoppingStore {
             }
         }
         if sharing.others.isEmpty, sharing.linkAccess == .invitedOnly {
-            try await stopSharing(listID)
+            // Without a word for those who take part: the last one was taken out, and is told so.
+            try await endSharing(share, of: listID)
         }
     }
 
@@ -154,6 +155,10 @@ extension ShoppingStore {
     public func stopSharing(_ listID: ListID) async throws {
         let share = try ownedShare(of: listID)
         try await noteEnd(.stopped, of: share)
+        try await endSharing(share, of: listID)
+    }
+
+    private func endSharing(_ share: CKShare, of listID: ListID) async throws {
         try await cache.stopSharing(share.recordID)
         listsByID[listID]?.share = nil
         try activity.setNote("people \(listID)", nil)

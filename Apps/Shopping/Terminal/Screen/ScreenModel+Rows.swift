@@ -61,7 +61,7 @@ extension ScreenModel {
     private var listLines: [Line] {
         var lines: [Line] = screen.notices.map {
             Line(
-                text: "+ \(ListText.oneLine($0.name)) (added by \(ListText.oneLine($0.addedBy)))",
+                text: "+ \(ListText.oneLine($0.text)) (added by \(ListText.oneLine($0.addedBy)))",
                 style: .notice)
         }
         for section in catalogue.sections(of: screen.rows) {
@@ -75,7 +75,7 @@ extension ScreenModel {
     private func line(of row: ListScreen.Row) -> Line {
         let isHere = row.id == cursorID
         let mark = row.isRemoved ? "-" : row.item.isTicked ? "x" : " "
-        var text = "\(isHere ? ">" : " ") [\(mark)] \(ListText.oneLine(row.item.name))"
+        var text = "\(isHere ? ">" : " ") [\(mark)] \(ListText.oneLine(row.item.text))"
         if let note = row.item.note { text += " (\(ListText.oneLine(note)))" }
         if let person = changedBy[row.id] { text += "  * \(ListText.oneLine(person))" }
         let style: Style =

@@ -19,7 +19,7 @@ final class AssetFiles: Sendable {
     static let partSuffix = ".part"
     static let newSuffix = ".new"
 
-    /// The folder; made when the first file comes. Empty where the cache is in memory, which keeps no files.
+    /// The folder; made when the first file comes. Empty where the cache is in memory, and was given none.
     let path: String
     let isInMemory: Bool
     let world: World
@@ -27,10 +27,10 @@ final class AssetFiles: Sendable {
     /// How many hold each file, by its name.
     private let leases = Mutex<[String: Int]>([:])
 
-    /// - Parameter cachePath: nil in memory.
-    init(cachePath: String?, world: World) {
-        isInMemory = cachePath == nil
-        path = cachePath.map { $0 + Self.folderSuffix } ?? ""
+    /// - Parameter path: of the folder; nil in memory.
+    init(path: String?, world: World) {
+        isInMemory = path == nil
+        self.path = path ?? ""
         self.world = world
     }
 
@@ -47,7 +47,8 @@ final class AssetFiles: Sendable {
         guard !isInMemory else {
             throw CacheError(
                 .unsupportedValue,
-                "Save assets into a cache on the disk: one in memory keeps no files.")
+                "Save assets into a cache on the disk, or give its file in memory a folder for them."
+            )
         }
         let folder = try openFolder(makes: true)
         defer { close(folder) }

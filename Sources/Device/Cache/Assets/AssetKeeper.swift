@@ -70,7 +70,8 @@ actor AssetKeeper {
     func fetch(_ wanted: Wanted) async throws {
         guard !file.assets.isInMemory else {
             throw CacheError(
-                .assetNotHere, "Open the cache on the disk: one in memory keeps no files.")
+                .assetNotHere,
+                "Open the cache on the disk, or give its file in memory a folder for assets.")
         }
         while let running = downloads[wanted.key] {
             let failure = await running.failure()

@@ -75,7 +75,8 @@ final class CacheFile: Sendable {
         openPool = Mutex(pool)
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
         self.lock = lock
-        assets = AssetFiles(cachePath: memory == nil ? path : nil, world: world)
+        assets = AssetFiles(
+            path: memory.map(\.assetFolder) ?? path + AssetFiles.folderSuffix, world: world)
         origin = Int64(truncatingIfNeeded: world.randomNumber())
         seenChange = Mutex(try Self.lastChange(in: pool))
     }
@@ -85,7 +86,8 @@ final class CacheFile: Sendable {
     /// - Throws: what SQLite and the body throw.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
-            return try pool.read(body)
+            // In memory nobody writes between two statements of the one connection.
+            return try memory == nil ? pool.read(body) : pool.unsafeRead(body)
         } catch {
             noteDamage(error)
             throw error

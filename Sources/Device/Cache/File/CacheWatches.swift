@@ -16,6 +16,7 @@ final class CacheWatches: Sendable {
     private let state = Mutex(UncheckedState())
     #if os(Linux)
         private let descriptor: Int32
+        /// Not marked as sendable; never changes, and is only resumed and cancelled.
         private nonisolated(unsafe) let source: (any DispatchSourceRead)?
     #endif
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import StratusSQLite
 import Synchronization
@@ -39,12 +40,17 @@ public final class MemoryCacheFile: Sendable {
     }
 
     let queue: DatabaseQueue
+    /// Where the files of assets lie; nil where it keeps none.
+    let assetFolder: String?
     private let state = Mutex(State())
 
     /// Makes an empty file.
     ///
+    /// - Parameter assetFolder: a folder, made when the first asset comes, for the files of assets, which are never in
+    ///   memory; without one, records with assets are refused.
     /// - Throws: SQLite's error.
-    public init() throws {
+    public init(assetFolder: URL? = nil) throws {
+        self.assetFolder = assetFolder?.path
         queue = try CacheFormat.format.openInMemory(
             copying: Self.template.get(), configuration: Self.configuration)
     }

@@ -130,17 +130,19 @@ public final class CloudCache: Sendable {
         let keeper = AssetKeeper(
             file: file, databases: databases, settings: assets, observers: observers, world: world)
         self.keeper = keeper
-        guard !file.lock.path.isEmpty else {
+        observers.afterwards { [weak keeper] in keeper?.noteChange() }
+        observers.atRest { [weak keeper] hasChanges in keeper?.noteRest(hasChanges: hasChanges) }
+        if file.lock.path.isEmpty {
             // Never inside the other's write.
             file.lock.watchMemory { [weak self, world] in
                 _ = world.startTask("file in memory") { [weak self] in self?.hearOthers() }
             }
-            return
+        } else {
+            let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in
+                self?.hearOthers()
+            }
+            watchKey.withLock { $0 = key }
         }
-        observers.afterwards { [weak keeper] in keeper?.noteChange() }
-        observers.atRest { [weak keeper] hasChanges in keeper?.noteRest(hasChanges: hasChanges) }
-        let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in self?.hearOthers() }
-        watchKey.withLock { $0 = key }
         // What a killed process left goes.
         keeper.noteChange()
     }

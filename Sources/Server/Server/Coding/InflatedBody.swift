@@ -100,15 +100,10 @@ struct InflatedBody: AsyncSequence, Sendable {
 }
 
 /// Takes the content coding off the bodies of requests, before anything else reads them.
-struct InflatedBodies: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct InflatedBodies: ServerMiddleware {
     let service: CloudService
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         switch request.headers[.contentEncoding]?.lowercased() {
         case nil, "identity": return try await next(request, context)
         case "gzip", "x-gzip", "deflate": break

@@ -59,16 +59,11 @@ final class RequestMetrics: Sendable {
 }
 
 /// Counts each request where it is answered.
-struct RequestCounting: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct RequestCounting: ServerMiddleware {
     let metrics: RequestMetrics
     let world: World
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         let start = world.uptimeSeconds()
         let response = try await next(request, context)
         metrics.count(

@@ -7,15 +7,10 @@ import StratusService
 ///
 /// The protocol carries its credentials in the query, never in cookies, so a page has nothing to ride
 /// on. The pages for people, which have a cookie, are nobody else's to read.
-struct CrossOrigin: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct CrossOrigin: ServerMiddleware {
     let service: CloudService
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         guard let origin = request.headers[.origin] else { return try await next(request, context) }
         let mayRead = await mayRead(request, origin)
         var response: Response

@@ -57,3 +57,10 @@ extension Routes {
             peer: context.remoteAddress, forwardedFor: request.headers[values: .forwardedFor])
     }
 }
+
+/// What every request of the server passes through.
+protocol ServerMiddleware: RouterMiddleware where Context == ServerContext {}
+
+extension ServerMiddleware {
+    typealias Next = (Request, ServerContext) async throws -> Response
+}

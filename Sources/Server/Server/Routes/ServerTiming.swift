@@ -34,15 +34,10 @@ final class ServerTiming: Sendable {
         return arrivals.withLock { $0.removeValue(forKey: connection) }.map { (now - $0) * 1_000 }
     }
 
-    private struct Header: RouterMiddleware {
-        typealias Context = ServerContext
-
+    private struct Header: ServerMiddleware {
         let timing: ServerTiming
 
-        func handle(
-            _ request: Request, context: Context,
-            next: (Request, Context) async throws -> Response
-        ) async throws -> Response {
+        func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
             var response = try await next(request, context)
             if let milliseconds = timing.take(context.connection),
                 let name = HTTPField.Name("Server-Timing")

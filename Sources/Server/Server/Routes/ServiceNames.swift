@@ -67,15 +67,10 @@ public struct ServiceNames: Sendable {
 }
 
 /// Refuses requests to a name that is none of the service's.
-struct NameCheck: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct NameCheck: ServerMiddleware {
     let routes: Routes
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         guard routes.publicOrigin == nil, let authority = request.head.authority,
             !routes.names.contains(authority, localAddress: context.localAddress),
             request.uri.path != "/health"
@@ -86,17 +81,12 @@ struct NameCheck: RouterMiddleware {
 
 /// Refuses requests for what is meant for development alone, where they come from somebody else's page:
 /// a browser sends such requests for any page, and any page's name can be pointed to this machine.
-struct DevelopmentCheck: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct DevelopmentCheck: ServerMiddleware {
     let routes: Routes
     /// Whether the machine's own names are enough.
     let isOpen: Bool
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         guard request.uri.path.hasPrefix("/dev/"), !isOwn(request) else {
             return try await next(request, context)
         }

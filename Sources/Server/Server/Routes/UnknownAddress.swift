@@ -5,16 +5,11 @@ import StratusService
 import StratusWire
 
 /// Answers in the protocol's form where no route stands, or none for the request's method.
-struct UnknownAddress: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct UnknownAddress: ServerMiddleware {
     let service: CloudService
     let methods: MethodTable
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
@@ -35,15 +30,10 @@ struct UnknownAddress: RouterMiddleware {
 
 /// Names every answer, so that whoever has a question about one can say which; and tells who knows our
 /// extensions when it was written, to the millisecond: the header Date has whole seconds.
-struct AnswerNaming: RouterMiddleware {
-    typealias Context = ServerContext
-
+struct AnswerNaming: ServerMiddleware {
     let service: CloudService
 
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         var response = try await next(request, context)
         if response.headers[.requestUUID] == nil {
             response.headers[.requestUUID] = service.newUUID()

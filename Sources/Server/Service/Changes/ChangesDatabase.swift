@@ -32,10 +32,7 @@ extension ChangesDatabase: ServedEndpoint {
         }
         return try await databases.store(for: address).read { reader in
             let version = try reader.databaseVersion
-            let tokens = ChangeTokens(
-                signer: signer, address: address, reader: reader,
-                nowMilliseconds: context.nowMilliseconds,
-                lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
+            let tokens = context.changeTokens(signer, of: address, reader, logger: logger)
             let token = try tokens.readDatabaseToken(
                 request.syncToken, knowing: request.knownSyncTokens ?? [], version: version)
             let skip =

@@ -86,10 +86,8 @@ extension ChangesZone: ServedEndpoint {
         // Newest-first pages are found from the oldest change on.
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
         return try await stores.databases.store(for: address).read(length) { reader in
-            let tokens = ChangeTokens(
-                signer: stores.signer, address: address, reader: reader,
-                nowMilliseconds: context.nowMilliseconds,
-                lifetimeSeconds: context.limits.changeTokenSeconds, logger: stores.logger)
+            let tokens = context.changeTokens(
+                stores.signer, of: address, reader, logger: stores.logger)
             let feed = ZoneFeed(
                 reader: reader, tokens: tokens, context: context, access: access)
             var room = room

@@ -11,12 +11,7 @@ extension TokensCreate: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
-            throw ServiceError.longClientID
-        }
-        guard ContainerEnvironment(rawValue: request.apnsEnvironment) != nil else {
-            throw ServiceError.unknownPushEnvironment
-        }
+        _ = try pushEnvironment(request.apnsEnvironment, of: request.clientID)
         let settings = components.settings
         let device = DeviceRow(
             pushToken: newPushToken(settings), address: context.address,
@@ -38,4 +33,17 @@ extension TokensCreate: ServedEndpoint {
                 $0 == "+" ? "A" : $0 == "/" ? "B" : $0
             })
     }
+}
+
+/// The environment of a device's push token.
+///
+/// - Parameter clientID: what the device calls itself, which has a length.
+func pushEnvironment(_ name: String, of clientID: String?) throws -> ContainerEnvironment {
+    guard (clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
+        throw ServiceError.longClientID
+    }
+    guard let environment = ContainerEnvironment(rawValue: name) else {
+        throw ServiceError.unknownPushEnvironment
+    }
+    return environment
 }

@@ -15,12 +15,7 @@ extension TokensRegister: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        guard (request.clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
-            throw ServiceError.longClientID
-        }
-        guard let environment = ContainerEnvironment(rawValue: request.apnsEnvironment) else {
-            throw ServiceError.unknownPushEnvironment
-        }
+        let environment = try pushEnvironment(request.apnsEnvironment, of: request.clientID)
         let user = try context.user()
         let rows = try await components.directory.devices(pushToken: request.apnsToken)
         var device: DeviceRow

@@ -15,17 +15,13 @@ extension RecordsAccept: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        var room = context.limits.recordBytesPerLookup
-        return Answer(
-            try await context.followLinks(of: request, with: components) { asked, link, person in
-                guard room > 0 else { throw ServiceError.lookupTooLarge }
-                let metadata = try await ShareJoining(
+        Answer(
+            try await context.shareMetadata(of: request, with: components) { asked, link, person in
+                try await ShareJoining(
                     asked: asked, link: link, person: person, context: context,
                     databases: components.databases, records: components.records,
                     settings: components.settings
                 ).join()
-                room -= metadata.storedBytes
-                return metadata
             })
     }
 }

@@ -13,24 +13,19 @@ extension RecordsResolve: ServedEndpoint {
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        var room = context.limits.recordBytesPerLookup
-        return Answer(
-            try await context.followLinks(of: request, with: components) { asked, link, person in
-                guard room > 0 else { throw ServiceError.lookupTooLarge }
+        Answer(
+            try await context.shareMetadata(of: request, with: components) { asked, link, person in
                 let view = ShareView(context: context, person: person, owner: link.owner)
-                let metadata = try await link.store.read { reader in
-                    try view.metadata(
-                        ShareLink.Target(asked.value, reader), asked, reader)
+                return try await link.store.read { reader in
+                    try view.metadata(ShareLink.Target(asked.value, reader), asked, reader)
                 }
-                room -= metadata.storedBytes
-                return metadata
             })
     }
 }
 
 extension ShareMetadataDictionary {
     /// The bytes that the share and its root take as they are stored.
-    var storedBytes: Int { (share?.storedBytes ?? 0) + (rootRecord?.storedBytes ?? 0) }
+    fileprivate var storedBytes: Int { (share?.storedBytes ?? 0) + (rootRecord?.storedBytes ?? 0) }
 }
 
 extension RequestContext {
@@ -53,6 +48,21 @@ extension RequestContext {
             }
         }
         return results
+    }
+
+    /// The same where each link leads to a share's metadata, for as many bytes as a lookup may have.
+    func shareMetadata(
+        of request: RecordsResolve.Request, with components: ServiceComponents,
+        _ follow: (ShortGUIDDictionary, ShareLink, ParticipantIdentity) async throws ->
+            ShareMetadataDictionary
+    ) async throws -> [Result<ShareMetadataDictionary, ShortGUIDFailure>] {
+        var room = limits.recordBytesPerLookup
+        return try await followLinks(of: request, with: components) { asked, link, person in
+            guard room > 0 else { throw ServiceError.lookupTooLarge }
+            let metadata = try await follow(asked, link, person)
+            room -= metadata.storedBytes
+            return metadata
+        }
     }
 
     private func checkShortGUIDs(_ request: RecordsResolve.Request) throws {

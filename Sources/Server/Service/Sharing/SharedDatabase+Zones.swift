@@ -146,10 +146,7 @@ extension ChangesDatabase {
         let database = try await SharedDatabase(context, databases)
         let address = SharedDatabase.address(of: try context.user(), in: context.address)
         let tokens = { @Sendable (reader: any StoreReader) in
-            ChangeTokens(
-                signer: signer, address: address, reader: reader,
-                nowMilliseconds: context.nowMilliseconds,
-                lifetimeSeconds: context.limits.changeTokenSeconds, logger: logger)
+            context.changeTokens(signer, of: address, reader, logger: logger)
         }
         let token = try await database.own.read { reader in
             let version = try reader.databaseVersion

@@ -79,21 +79,31 @@ struct ChangeTokens {
     func read(
         _ text: String?, knowing tags: [String], for zone: ZoneRow, _ access: Int64 = 0
     ) throws -> ChangeToken? {
-        var isIntact = true
-        var intact: Int64 = 0
+        // Of the lost ones the earliest: another may be of what was saved since, with a number that was given before.
+        var lost: Int64?
+        var newest: Int64 = 0
         for tag in tags.prefix(ChangesZone.Item.knownChangeTagLimit) {
             let version = try history.intactVersion(ofTag: tag, in: zone)
-            intact = max(intact, version)
-            if version != ChangeTag.version(of: tag) { isIntact = false }
+            newest = max(newest, version)
+            if version != ChangeTag.version(of: tag) { lost = min(lost ?? version, version) }
         }
         do {
             let token = try text.map { try read($0, for: zone, access) }
-            guard !isIntact else { return token }
-            throw ServiceError.expiredChangeToken(lastIntactVersion: token?.version ?? 0)
+            guard let lost else { return token }
+            throw ServiceError.expiredChangeToken(
+                lastIntactVersion: max(token?.version ?? 0, lost))
         } catch var error as ServiceError {
-            error.lastIntactVersion = error.lastIntactVersion.map { max($0, intact) }
+            if let known = error.lastIntactVersion, let text, known < versionClaimed(by: text) {
+                error.lastIntactVersion = min(known, lost ?? known)
+            } else {
+                error.lastIntactVersion = error.lastIntactVersion.map { max($0, lost ?? newest) }
+            }
             throw error
         }
+    }
+
+    private func versionClaimed(by text: String) -> Int64 {
+        ChangeToken(text: text, signer: signer)?.version ?? 0
     }
 
     /// Reads the database's token, as ``read(_:for:)`` does a zone's.
@@ -115,18 +125,17 @@ struct ChangeTokens {
         _ text: String?, knowing known: [String], version: Int64
     ) throws -> ChangeToken? {
         let token = try text.map { try readDatabaseToken($0, version: version) }
-        var isIntact = true
-        var intact = token?.version ?? 0
+        // As for a zone.
+        var lost: Int64?
         for text in known.prefix(ChangesDatabase.Request.knownSyncTokenLimit) {
             guard let known = ChangeToken(text: text, signer: signer), known.kind == .database,
                 known.database == database
             else { continue }
             let common = try intactVersion(of: known, in: nil, present: version)
-            intact = max(intact, common)
-            if common != known.version { isIntact = false }
+            if common != known.version { lost = min(lost ?? common, common) }
         }
-        guard isIntact else { throw ServiceError.expiredChangeToken(lastIntactVersion: intact) }
-        return token
+        guard let lost else { return token }
+        throw ServiceError.expiredChangeToken(lastIntactVersion: max(token?.version ?? 0, lost))
     }
 
     private func isFresh(_ token: ChangeToken) -> Bool {
@@ -146,5 +155,19 @@ struct ChangeTokens {
                 metadata: ["known": "\(token.version)", "intact": "\(intact)"])
         }
         return intact
+    }
+}
+
+extension RequestContext {
+    /// The tokens of a database's feeds at one of its snapshots.
+    ///
+    /// - Parameter logger: where it is told when history was lost.
+    func changeTokens(
+        _ signer: TokenSigner, of address: DatabaseAddress, _ reader: any StoreReader,
+        logger: Logger? = nil
+    ) -> ChangeTokens {
+        ChangeTokens(
+            signer: signer, address: address, reader: reader, nowMilliseconds: nowMilliseconds,
+            lifetimeSeconds: limits.changeTokenSeconds, logger: logger)
     }
 }

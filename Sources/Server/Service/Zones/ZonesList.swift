@@ -16,9 +16,7 @@ extension ZonesList: ServedEndpoint {
             return try await sharedAnswer(request, in: context, databases, signer)
         }
         return try await databases.store(for: address).read { reader in
-            let tokens = ChangeTokens(
-                signer: signer, address: address, reader: reader,
-                nowMilliseconds: context.nowMilliseconds)
+            let tokens = context.changeTokens(signer, of: address, reader)
             return Answer(
                 try reader.zones().map { row in
                     var zone = try ZoneDictionary(row, in: context, tokens: tokens)

@@ -23,9 +23,7 @@ extension ZonesLookup: ServedEndpoint {
             return try await sharedAnswer(request, in: context, databases, signer)
         }
         return try await databases.store(for: address).read { reader in
-            let tokens = ChangeTokens(
-                signer: signer, address: address, reader: reader,
-                nowMilliseconds: context.nowMilliseconds)
+            let tokens = context.changeTokens(signer, of: address, reader)
             return Answer(
                 try request.items.map { zoneID in
                     do {

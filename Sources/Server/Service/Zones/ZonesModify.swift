@@ -37,9 +37,7 @@ extension ZonesModify: ServedEndpoint {
             to: store, by: context.user(), on: context.caller.device
         ) { records -> (Answer, [String], Bool) in
             let writer = records.transaction
-            let tokens = ChangeTokens(
-                signer: signer, address: address, reader: writer,
-                nowMilliseconds: now)
+            let tokens = context.changeTokens(signer, of: address, writer)
             if let outcome = try idempotency?.outcome(in: writer) {
                 let zones = try ZonesOutcome(outcome, count: request.operations.count)
                     .replay(request) { try current($0, in: writer, context, tokens) }

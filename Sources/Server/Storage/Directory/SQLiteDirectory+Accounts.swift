@@ -18,22 +18,16 @@ extension SQLiteDirectory {
         """
 
     func apiToken(_ token: String) async throws -> APITokenRow? {
-        try await database.read { database in
-            try SQLStatement(
-                database, "SELECT \(Self.apiTokenColumns) FROM api_token WHERE token = ?"
-            )
-            .bind(1, token)
-            .first(Self.apiToken)
-        }
+        try await rows(
+            "SELECT \(Self.apiTokenColumns) FROM api_token WHERE token = ?", binding: token,
+            Self.apiToken
+        ).first
     }
 
     func apiTokens() async throws -> [APITokenRow] {
-        try await database.read { database in
-            try SQLStatement(
-                database,
-                "SELECT \(Self.apiTokenColumns) FROM api_token ORDER BY created_ms, token"
-            ).all(Self.apiToken)
-        }
+        try await rows(
+            "SELECT \(Self.apiTokenColumns) FROM api_token ORDER BY created_ms, token",
+            Self.apiToken)
     }
 
     func put(_ token: APITokenRow) async throws {
@@ -131,22 +125,17 @@ extension SQLiteDirectory {
         """
 
     func serverKey(_ identifier: String) async throws -> ServerKeyRow? {
-        try await database.read { database in
-            try SQLStatement(
-                database, "SELECT \(Self.serverKeyColumns) FROM server_key WHERE identifier = ?"
-            )
-            .bind(1, identifier)
-            .first(Self.serverKey)
-        }
+        try await rows(
+            "SELECT \(Self.serverKeyColumns) FROM server_key WHERE identifier = ?",
+            binding: identifier,
+            Self.serverKey
+        ).first
     }
 
     func serverKeys() async throws -> [ServerKeyRow] {
-        try await database.read { database in
-            try SQLStatement(
-                database,
-                "SELECT \(Self.serverKeyColumns) FROM server_key ORDER BY created_ms, identifier"
-            ).all(Self.serverKey)
-        }
+        try await rows(
+            "SELECT \(Self.serverKeyColumns) FROM server_key ORDER BY created_ms, identifier",
+            Self.serverKey)
     }
 
     func put(_ key: ServerKeyRow) async throws {
@@ -190,6 +179,20 @@ extension SQLiteDirectory {
             identifier: row.text(0), address: try address(row, container: 1, environment: 2),
             name: row.text(3), publicKey: row.text(4), userRecordName: row.text(5),
             createdMilliseconds: row.integer(6), spentThroughMilliseconds: row.integer(7))
+    }
+
+    /// The rows that a statement finds.
+    ///
+    /// - Parameter value: what the statement's question mark stands for, where it has one.
+    func rows<Row: Sendable>(
+        _ sql: String, binding value: String? = nil,
+        _ row: @escaping @Sendable (SQLStatement) throws -> Row
+    ) async throws -> [Row] {
+        try await database.read { database in
+            let statement = try SQLStatement(database, sql)
+            if let value { try statement.bind(1, value) }
+            return try statement.all(row)
+        }
     }
 
     private func delete(from table: String, where column: String, is value: String) async throws {

@@ -7,17 +7,11 @@ extension SQLiteDirectory {
         """
 
     func devices(pushToken: String) async throws -> [DeviceRow] {
-        try await database.read { database in
-            try SQLStatement(
-                database,
-                """
-                SELECT \(Self.deviceColumns) FROM device WHERE push_token = ?
-                ORDER BY container, environment
-                """
-            )
-            .bind(1, pushToken)
-            .all(Self.device)
-        }
+        try await rows(
+            """
+            SELECT \(Self.deviceColumns) FROM device WHERE push_token = ?
+            ORDER BY container, environment
+            """, binding: pushToken, Self.device)
     }
 
     func put(_ device: DeviceRow) async throws {

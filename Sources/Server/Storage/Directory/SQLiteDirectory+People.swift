@@ -135,27 +135,18 @@ extension SQLiteDirectory {
     }
 
     func sessions(of userRecordName: String) async throws -> [SessionRow] {
-        try await database.read { database in
-            try SQLStatement(
-                database,
-                """
-                SELECT \(Self.sessionColumns) FROM session WHERE user = ?
-                ORDER BY created_ms, identifier
-                """
-            )
-            .bind(1, userRecordName)
-            .all { try Self.session($0) }
-        }
+        try await rows(
+            """
+            SELECT \(Self.sessionColumns) FROM session WHERE user = ?
+            ORDER BY created_ms, identifier
+            """, binding: userRecordName
+        ) { try Self.session($0) }
     }
 
     func session(_ identifier: String) async throws -> SessionRow? {
-        try await database.read { database in
-            try SQLStatement(
-                database, "SELECT \(Self.sessionColumns) FROM session WHERE identifier = ?"
-            )
-            .bind(1, identifier)
-            .first { try Self.session($0) }
-        }
+        try await rows(
+            "SELECT \(Self.sessionColumns) FROM session WHERE identifier = ?", binding: identifier
+        ) { try Self.session($0) }.first
     }
 
     func put(_ session: SessionRow) async throws {

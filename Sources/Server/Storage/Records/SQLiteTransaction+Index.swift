@@ -146,16 +146,19 @@ extension SQLiteTransaction {
     func put(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws {
         let statement = try putEntryStatement(
             "INSERT OR IGNORE INTO record_index (zone, index_id, key, name) VALUES (?, ?, ?, ?)")
-        try statement.bind(1, zone.rawValue)
-        try statement.bind(2, index.rawValue)
-        try statement.bind(3, entry.key)
-        try statement.bind(4, entry.name)
-        try statement.run()
+        try run(statement, for: entry, of: index, in: zone)
     }
 
     func delete(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws {
         let statement = try deleteEntryStatement(
             "DELETE FROM record_index WHERE zone = ? AND index_id = ? AND key = ? AND name = ?")
+        try run(statement, for: entry, of: index, in: zone)
+    }
+
+    private func run(
+        _ statement: SQLStatement, for entry: IndexEntry, of index: IndexRow.Key,
+        in zone: ZoneRow.Key
+    ) throws {
         try statement.bind(1, zone.rawValue)
         try statement.bind(2, index.rawValue)
         try statement.bind(3, entry.key)

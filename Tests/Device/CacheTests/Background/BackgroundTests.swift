@@ -24,11 +24,7 @@ import Testing
 
     @Test func notificationIsAnsweredTruthfully() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         let push = try push()
         #expect(tablet.cache.isAbout(push))
         #expect(await tablet.cache.handle(push) == .noData)

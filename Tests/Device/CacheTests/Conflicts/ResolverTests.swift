@@ -12,21 +12,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ResolverTests {
     private let id = RecordID(name: "a", zoneID: .list)
 
-    private func edit(_ device: Device, _ fields: [String: FieldValue?]) throws {
-        try device.cache.save([
-            LocalEdit(
-                id: id, type: "Item",
-                changes: fields.map { Field(name: $0.key, value: $0.value) })
-        ])
-    }
-
     private func devices(
         _ resolver: any ConflictResolver, count: Int = 2,
         _ fields: [String: FieldValue?] = ["title": .string("0"), "text": .string("0")]
     ) async throws -> (cloud: MemoryCloud, devices: [Device]) {
         let cloud = MemoryCloud()
         let devices = try (0..<count).map { _ in try Device(cloud, resolver: resolver) }
-        try edit(devices[0], fields)
+        try devices[0].edit("a", fields)
         for device in devices { try await device.sync() }
         return (cloud, devices)
     }
@@ -44,9 +36,9 @@ import Testing
     @Test func recordWithLaterEditWinsAsAWhole() async throws {
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(EditDateWins())
-            try edit(devices[0], ["title": .string("early")])
+            try devices[0].edit("a", ["title": .string("early")])
             cloud.pass()
-            try edit(devices[1], ["text": .string("late")])
+            try devices[1].edit("a", ["text": .string("late")])
             for number in order + order { try await devices[number].sync() }
             let end = try end(devices, cloud).filter { $0.name != "editedAt" }
             #expect(
@@ -60,9 +52,9 @@ import Testing
     @Test func recordWithMoreEditsWinsWhateverTheClockSays() async throws {
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(EditCountWins())
-            for number in 1...3 { try edit(devices[0], ["title": .string("\(number)")]) }
+            for number in 1...3 { try devices[0].edit("a", ["title": .string("\(number)")]) }
             devices[1].time.advance(milliseconds: 3_600_000)
-            try edit(devices[1], ["title": .string("late")])
+            try devices[1].edit("a", ["title": .string("late")])
             for number in order + order { try await devices[number].sync() }
             let end = try end(devices, cloud)
             #expect(end.first { $0.name == "title" }?.value == .string("3"))
@@ -72,8 +64,8 @@ import Testing
 
     @Test func firstRecordAtTheServiceStands() async throws {
         let (cloud, devices) = try await devices(ServerDateWins())
-        try edit(devices[0], ["title": .string("first")])
-        try edit(devices[1], ["text": .string("second")])
+        try devices[0].edit("a", ["title": .string("first")])
+        try devices[1].edit("a", ["text": .string("second")])
         try await devices[0].sync()
         try await devices[1].sync()
         let end = try end(devices, cloud)
@@ -94,7 +86,7 @@ import Testing
         ] as [any ConflictResolver])
     func secondQueuedEditWins(_ resolver: any ConflictResolver) async throws {
         let (cloud, devices) = try await devices(resolver, count: 1)
-        try edit(devices[0], ["title": .string("first")])
+        try devices[0].edit("a", ["title": .string("first")])
         devices[0].link.duringNextSend { [devices] in
             try devices[0].save("a", "second")
         }
@@ -107,10 +99,10 @@ import Testing
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(
                 FieldWise(rules: ["title": .editCount, "note": .serverDate]))
-            for number in 1...3 { try edit(devices[0], ["title": .string("\(number)")]) }
-            try edit(devices[0], ["text": .string("early")])
+            for number in 1...3 { try devices[0].edit("a", ["title": .string("\(number)")]) }
+            try devices[0].edit("a", ["text": .string("early")])
             cloud.pass()
-            try edit(devices[1], ["title": .string("late"), "text": .string("late")])
+            try devices[1].edit("a", ["title": .string("late"), "text": .string("late")])
             for number in order + order { try await devices[number].sync() }
             let end = try end(devices, cloud)
             #expect(end.map(\.value) == [.string("late"), .string("3")])
@@ -119,9 +111,9 @@ import Testing
 
     @Test func fieldByServerDateKeepsWhatArrivedFirst() async throws {
         let (cloud, devices) = try await devices(FieldWise(rules: ["title": .serverDate]))
-        try edit(devices[0], ["title": .string("first")])
+        try devices[0].edit("a", ["title": .string("first")])
         cloud.pass()
-        try edit(devices[1], ["title": .string("later"), "text": .string("later")])
+        try devices[1].edit("a", ["title": .string("later"), "text": .string("later")])
         for number in [0, 1, 0] { try await devices[number].sync() }
         #expect(try end(devices, cloud).map(\.value) == [.string("later"), .string("first")])
     }
@@ -130,9 +122,9 @@ import Testing
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(
                 FieldWise(rules: ["tags": .set]), ["tags": .stringList(["a", "b", "c"])])
-            try edit(devices[0], ["tags": .stringList(["a", "c", "d"])])
+            try devices[0].edit("a", ["tags": .stringList(["a", "c", "d"])])
             cloud.pass()
-            try edit(devices[1], ["tags": .stringList(["a", "b", "c", "e"])])
+            try devices[1].edit("a", ["tags": .stringList(["a", "b", "c", "e"])])
             for number in order + order { try await devices[number].sync() }
             #expect(
                 try end(devices, cloud).map(\.value) == [.stringList(["a", "c", "d", "e"])])
@@ -143,9 +135,9 @@ import Testing
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(
                 FieldWise(rules: ["steps": .sequence]), ["steps": .stringList(["a", "b", "b"])])
-            try edit(devices[0], ["steps": .stringList(["z", "a", "x", "b", "b"])])
+            try devices[0].edit("a", ["steps": .stringList(["z", "a", "x", "b", "b"])])
             cloud.pass()
-            try edit(devices[1], ["steps": .stringList(["a", "b", "y", "q"])])
+            try devices[1].edit("a", ["steps": .stringList(["a", "b", "y", "q"])])
             for number in order + order { try await devices[number].sync() }
             #expect(
                 try end(devices, cloud).map(\.value)
@@ -159,10 +151,10 @@ import Testing
             FieldWise(rules: ["tags": .set]), ["tags": .stringList(["a", "b"])])
         let plain = try Device(cloud, resolver: LatestEditWins(editDateKey: nil))
         try await plain.sync()
-        try edit(plain, ["tags": .stringList(["b", "p"])])
+        try plain.edit("a", ["tags": .stringList(["b", "p"])])
         try await plain.sync()
         cloud.pass()
-        try edit(devices[0], ["tags": .stringList(["a", "b", "d"])])
+        try devices[0].edit("a", ["tags": .stringList(["a", "b", "d"])])
         for number in [0, 1] { try await devices[number].sync() }
         guard case .stringList(let tags) = try end(devices, cloud).first?.value else {
             Issue.record("no list")
@@ -224,7 +216,7 @@ import Testing
             for step in 0..<8 {
                 cloud.pass(milliseconds: 60_000)
                 let device = devices[Int.random(in: 0..<3, using: &random)]
-                try edit(device, Self.anEdit(step, &random, try device.cache.snapshot(id)))
+                try device.edit("a", Self.anEdit(step, &random, try device.cache.snapshot(id)))
             }
             for number in order + order + order { try await devices[number].sync() }
             ends.insert(try end(devices, cloud))

@@ -56,11 +56,7 @@ import Testing
     /// The service says who changed a record, and does not say who deleted it.
     @Test func authorIsThisDeviceAnotherOrAnotherPerson() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         var updates = try phone.cache.observe(CacheQuery("Item")).makeAsyncIterator()
         #expect(names(try await updates.next()) == ["a"])
         try tablet.save("a", "2")

@@ -13,9 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DiagnosticsTests {
     private func troubled() async throws -> (cloud: MemoryCloud, phone: Device) {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "a secret")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "a secret"])
         cloud.state.withLock {
             $0.refusals["b"] = SyncFailure(.invalidArguments, message: "No.")
         }

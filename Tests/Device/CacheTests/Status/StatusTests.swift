@@ -55,9 +55,7 @@ import Testing
     /// All ten answers stand in the detailed text.
     @Test func detailsHaveEveryAnswer() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.save("b", "1")
         phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable, message: "Gone.")))
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }

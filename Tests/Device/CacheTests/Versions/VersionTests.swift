@@ -28,6 +28,19 @@ import Testing
             .map(\.recordID.recordName)
     }
 
+    /// The new app and the old one, which have a record "a" that one of them made.
+    private func devices(
+        _ old: RecordVersions, savedBy author: String
+    ) async throws -> (cloud: MemoryCloud, new: Device, old: Device) {
+        let cloud = MemoryCloud()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: old)
+        let (first, second) = author == "new" ? (new, old) : (old, new)
+        try first.save("a", "1")
+        for device in [first, second] { try await device.sync() }
+        return (cloud, new, old)
+    }
+
     @Test func newerRecordHaltsItsZoneUntilTheAppIsUpdated() async throws {
         let cloud = MemoryCloud()
         let new = try Device(cloud, versions: versions(2))
@@ -80,12 +93,7 @@ import Testing
     }
 
     @Test func zoneGoesOnAndNewerRecordsAreHidden() async throws {
-        let cloud = MemoryCloud()
-        let new = try Device(cloud, versions: versions(2))
-        let old = try Device(cloud, versions: versions(1, .goOn, .hidden))
-        try old.save("a", "1")
-        try await old.sync()
-        try await new.sync()
+        let (cloud, new, old) = try await devices(versions(1, .goOn, .hidden), savedBy: "old")
         try new.save("a", "from the new app")
         try await new.sync()
         // An edit that was not sent gives way.
@@ -111,12 +119,7 @@ import Testing
     }
 
     @Test func conflictWithNewerRecordIsLeftToTheNewApp() async throws {
-        let cloud = MemoryCloud()
-        let new = try Device(cloud, versions: versions(2))
-        let old = try Device(cloud, versions: versions(1))
-        try old.save("a", "1")
-        try await old.sync()
-        try await new.sync()
+        let (cloud, new, old) = try await devices(versions(1), savedBy: "old")
         try old.save("a", "mine")
         cloud.pass()
         try new.save("a", "newer")
@@ -132,12 +135,7 @@ import Testing
     }
 
     @Test func deletedZoneOfNewerRecordsWaitsNoLonger() async throws {
-        let cloud = MemoryCloud()
-        let new = try Device(cloud, versions: versions(2))
-        let old = try Device(cloud, versions: versions(1))
-        try new.save("a", "1")
-        try await new.sync()
-        try await old.sync()
+        let (cloud, _, old) = try await devices(versions(1), savedBy: "new")
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
         cloud.deleteZone(.list)
         try await old.sync()

@@ -11,11 +11,7 @@ import Testing
 
     @Test func everythingIsDeletedHereAndInTheCloud() async throws {
         let cloud = MemoryCloud()
-        let tablet = try Device(cloud)
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         // A zone of which this device has not heard.
         try tablet.save("b", "1", zone: .other)
         try await tablet.sync()
@@ -40,9 +36,7 @@ import Testing
 
     @Test func zoneMadeAnewAfterDeletingEverythingIsEmptyButForNewRecords() async throws {
         let cloud = MemoryCloud()
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
+        let phone = try await Device.synced(cloud, ["a": "1"])
         try await phone.cache.deleteEverything()
         try phone.save("b", "1")
         try await phone.sync()
@@ -73,12 +67,7 @@ import Testing
 
     @Test func detachedZoneIsNeitherSentNorFetched() async throws {
         let cloud = MemoryCloud()
-        let tablet = try Device(cloud)
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try phone.save("b", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1", "b": "1"])
         try await phone.cache.detachZone(list)
         #expect(try await phone.cache.isDetached(list))
         try phone.save("a", "mine")
@@ -99,11 +88,7 @@ import Testing
 
     @Test func detachedZoneOutlivesItsDeletion() async throws {
         let cloud = MemoryCloud()
-        let tablet = try Device(cloud)
-        let phone = try Device(cloud)
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try await phone.cache.detachZone(list)
         try await tablet.cache.deleteZone(list)
         try await tablet.sync()

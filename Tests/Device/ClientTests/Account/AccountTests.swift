@@ -25,7 +25,7 @@ import Testing
         try await bo.connection.endSession(container: Trip.identifier)
         try bo.connection.signIn(webAuthToken: "of yesterday")
         #expect(try await bo.accountStatus() == .temporarilyUnavailable)
-        #expect(await code { _ = try await bo.userRecordID() } == .notAuthenticated)
+        #expect(await codeOf { _ = try await bo.userRecordID() } == .notAuthenticated)
         // What says neither.
         let broken = container(
             ScriptedTransport { _, _ in
@@ -57,7 +57,7 @@ import Testing
         let bo = try await cloud.container(Trip.identifier, user: "bo", device: "phone")
         record["nickname"] = "B."
         #expect(
-            await code { try await bo.publicCloudDatabase.save(record) } == .permissionFailure)
+            await codeOf { try await bo.publicCloudDatabase.save(record) } == .permissionFailure)
     }
 
     @Test func longLivedOperationIDsAreEmptyAtFirst() async throws {
@@ -73,7 +73,7 @@ import Testing
         }
         #expect(ids == [] && isMissing)
         try ida.connection.signOut()
-        #expect(await code { _ = try await ida.allLongLivedOperationIDs() } == nil)
+        #expect(await codeOf { _ = try await ida.allLongLivedOperationIDs() } == nil)
     }
 
     @Test func accountChangesPostNotification() async throws {
@@ -91,9 +91,9 @@ import Testing
         try phone.connection.signOut()
         #expect(log.all.count == 1)
         #expect(try await phone.accountStatus() == .noAccount)
-        #expect(await code { _ = try await phone.userRecordID() } == .notAuthenticated)
+        #expect(await codeOf { _ = try await phone.userRecordID() } == .notAuthenticated)
         #expect(
-            await code { _ = try await phone.privateCloudDatabase.allRecordZones() }
+            await codeOf { _ = try await phone.privateCloudDatabase.allRecordZones() }
                 == .notAuthenticated)
 
         try await cloud.signIn("ida", on: phone.connection)
@@ -192,9 +192,9 @@ import Testing
 
     @Test func fixedAccountCannotBeChanged() async {
         let fixed = container(ScriptedTransport { _, _ in EmptyBody() })
-        #expect(await code { try fixed.connection.signOut() } == .invalidArguments)
+        #expect(await codeOf { try fixed.connection.signOut() } == .invalidArguments)
         #expect(
-            await code { try await fixed.connection.endSession(container: Trip.identifier) }
+            await codeOf { try await fixed.connection.endSession(container: Trip.identifier) }
                 == .invalidArguments)
         #expect(fixed.connection.hasAccount)
     }

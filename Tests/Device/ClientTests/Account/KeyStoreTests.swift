@@ -47,13 +47,18 @@ import Testing
         #expect(try mode(of: file) == 0o600)
     }
 
-    @Test func keyFileReadableByOthersIsRefused() throws {
-        let scratch = try Scratch()
+    /// A store with one key, and the key's file.
+    private func storeWithKey(in scratch: Scratch) throws -> (FileKeyStore, path: String) {
         let store = FileKeyStore(folder: scratch.folder)
         _ = try store.addKey([1], for: account)
         let name = try #require(
             try FileManager.default.contentsOfDirectory(atPath: scratch.folder.path).first)
-        let path = scratch.folder.appendingPathComponent(name).path
+        return (store, scratch.folder.appendingPathComponent(name).path)
+    }
+
+    @Test func keyFileReadableByOthersIsRefused() throws {
+        let scratch = try Scratch()
+        let (store, path) = try storeWithKey(in: scratch)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         let error = #expect(throws: CloudKeyStoreError.self) { try store.key(for: account) }
         #expect(error?.sentence.contains("chmod") == true)
@@ -65,11 +70,7 @@ import Testing
 
     @Test func newerFormatIsRefused() throws {
         let scratch = try Scratch()
-        let store = FileKeyStore(folder: scratch.folder)
-        _ = try store.addKey([1], for: account)
-        let name = try #require(
-            try FileManager.default.contentsOfDirectory(atPath: scratch.folder.path).first)
-        let path = scratch.folder.appendingPathComponent(name).path
+        let (store, path) = try storeWithKey(in: scratch)
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try handle.write(contentsOf: Data("stratus-key-2 ".utf8))
         try handle.close()

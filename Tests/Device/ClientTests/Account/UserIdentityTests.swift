@@ -130,7 +130,7 @@ import Testing
         #expect(results["+45"]?.failure == nil)
         #expect((results[""]?.failure as? CKError)?.code == .invalidArguments)
         #expect(
-            await code { _ = try await ida.shareParticipant(forEmailAddress: "") }
+            await codeOf { _ = try await ida.shareParticipant(forEmailAddress: "") }
                 == .invalidArguments)
     }
 

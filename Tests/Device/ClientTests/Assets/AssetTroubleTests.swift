@@ -19,15 +19,7 @@ import Testing
     }
 
     private func device(_ name: String) async throws -> (CKDatabase, TappedTransport) {
-        let connection = try await cloud.connect(user: "ida", device: name)
-        let transport = TappedTransport(connection.transport)
-        let tapped = CloudConnection(
-            transport: transport, hasAccount: true, deviceID: name, keyStore: MemoryKeyStore())
-        let database = CKContainer(
-            identifier: "iCloud.org.example.Trails", connection: tapped
-        ).privateCloudDatabase
-        try await database.save(CKRecordZone(zoneID: trips))
-        return (database, transport)
+        try await cloud.tappedDevice(name)
     }
 
     private func saved(_ name: String, on database: CKDatabase) async throws -> CKRecord {

@@ -6,6 +6,7 @@ import StratusRecords
 import StratusServer
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 /// Large assets over connections that do not hold.
@@ -61,15 +62,8 @@ import Testing
         cuts: Int, after bytes: Int = 6_000_000,
         _ body: @escaping @Sendable (CuttingRelay, CKDatabase) async throws -> Void
     ) async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-                    onListening: listening)
-            },
+        try await withServer(
+            .forDevelopment(),
             { port in
                 let relay = try CuttingRelay(to: port, cuts: cuts, after: bytes)
                 let database = CKContainer(

@@ -180,13 +180,9 @@ import Testing
         let phone = try await deviceWithHuts()
         phone.tamper { (answer: ChangesZone.Answer) in
             ChangesZone.Answer(
-                answer.items.map { item in
-                    item.map { page in
-                        var page = page
-                        page.records = page.records.map { result in
-                            Self.renamed(result) { $0.zoneID?.zoneName = "Others" }
-                        }
-                        return page
+                answer.items.changed { page in
+                    page.records = page.records.map { result in
+                        Self.renamed(result) { $0.zoneID?.zoneName = "Others" }
                     }
                 })
         }
@@ -195,13 +191,9 @@ import Testing
         }
         phone.tamper { (answer: ChangesZone.Answer) in
             ChangesZone.Answer(
-                answer.items.map { item in
-                    item.map { page in
-                        var page = page
-                        page.zoneID.zoneName = "Others"
-                        page.records = []
-                        return page
-                    }
+                answer.items.changed { page in
+                    page.zoneID.zoneName = "Others"
+                    page.records = []
                 })
         }
         await expectMismatch("page") {
@@ -230,14 +222,7 @@ import Testing
     @Test func zoneAnsweredWithAnotherFails() async throws {
         let phone = try await deviceWithHuts()
         phone.tamper { (answer: ZonesList.Answer) in
-            ZonesList.Answer(
-                answer.items.map { item in
-                    item.map { zone in
-                        var zone = zone
-                        zone.zoneID.zoneName = "Others"
-                        return zone
-                    }
-                })
+            ZonesList.Answer(answer.items.changed { $0.zoneID.zoneName = "Others" })
         }
         await expectMismatch { try await phone.own.recordZone(for: trips) }
         await expectMismatch {

@@ -6,6 +6,7 @@ import StratusServer
 import StratusService
 import StratusStorage
 import Synchronization
+import TestServing
 import Testing
 
 @testable import StratusClient
@@ -25,16 +26,7 @@ import Testing
 
     /// Also a refusal, and nobody but the task that asked is told.
     @Test func everyAnswerTellsTheTimeOverHTTP() async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-                    onListening: listening)
-            }
-        ) { port in
+        try await withServer(.forDevelopment()) { port in
             let container = CKContainer(
                 identifier: "iCloud.org.example.Trails",
                 connection: CloudConnection(environmentVariables: [

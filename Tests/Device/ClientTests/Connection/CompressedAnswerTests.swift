@@ -3,6 +3,7 @@ import Logging
 import StratusServer
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 @testable import StratusClient
@@ -13,15 +14,8 @@ import Testing
     private static let elsewhere = "0.0.0.0"
 
     @Test func answersOverANetworkTravelInGzip() async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, hostNames: [Self.elsewhere],
-                    isDevelopmentOpen: true, logger: Logger(label: "test"), onListening: listening)
-            },
+        try await withServer(
+            .forDevelopment(), hostNames: [Self.elsewhere], isDevelopmentOpen: true,
             { port in
                 let near = try CuttingRelay(to: port, cuts: 0, after: 0)
                 let far = try CuttingRelay(to: port, cuts: 0, after: 0)

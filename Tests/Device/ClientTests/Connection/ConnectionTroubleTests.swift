@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import StratusClient
 import Synchronization
+import TestServing
 import Testing
 
 /// What becomes of requests when something between the device and the service is broken.
@@ -24,7 +25,7 @@ import Testing
     /// The network goes after the head of an answer and its first bytes.
     @Test func stalledAnswerIsNetworkFailure() async throws {
         let (gate, opened) = AsyncStream<Void>.makeStream()
-        try await serve(
+        try await withServer(
             answering { writer in
                 try await writer.write(ByteBuffer(string: "{"))
                 for await _ in gate {}
@@ -47,7 +48,7 @@ import Testing
 
     @Test(arguments: [.infinity, .nan, -1, 1e300])
     func downloadAcceptsExtremeTimeouts(_ timeoutSeconds: Double) async throws {
-        try await serve(
+        try await withServer(
             answering { try await $0.write(ByteBuffer(string: "bytes")) },
             { port in
                 let transport = try self.transport("http://127.0.0.1:\(port)")
@@ -69,7 +70,7 @@ import Testing
     /// Nothing was sent, so nothing may have been served.
     @Test func untrustedServerReceivesNoRequest() async throws {
         let asked = Log()
-        try await serve(
+        try await withServer(
             answering { _ in asked.add("asked") },
             { port in
                 let error = await #expect(throws: CKError.self) {

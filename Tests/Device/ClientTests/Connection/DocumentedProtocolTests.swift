@@ -206,16 +206,16 @@ import Testing
             let vault = CKRecordZone(zoneName: "Vault")
             vault.encryptionScope = .perZone
             #expect(
-                await code { _ = try await database.save(vault) } == .serverRejectedRequest)
+                await codeOf { _ = try await database.save(vault) } == .serverRejectedRequest)
             let share = CKShare(recordZoneID: trips)
             share.allowsAccessRequests = true
             #expect(
-                await code { _ = try await database.save(share) } == .serverRejectedRequest)
+                await codeOf { _ = try await database.save(share) } == .serverRejectedRequest)
             share.allowsAccessRequests = false
             try await database.save(share)
             let link = try #require(share.url)
             #expect(
-                await code { _ = try await ida.requestShareAccess(for: [link]) }
+                await codeOf { _ = try await ida.requestShareAccess(for: [link]) }
                     == .serverRejectedRequest)
             #expect(try await database.allRecordZones().count == 2)
         }

@@ -1,13 +1,12 @@
 import Foundation
 import Hummingbird
-import Logging
 import StratusClient
 import StratusRecords
-import StratusServer
 import StratusService
 import StratusStorage
 import StratusTesting
 import StratusWire
+import TestServing
 import Testing
 
 /// What a client makes of each fault: the same over HTTP and in process.
@@ -28,23 +27,19 @@ import Testing
             return try await body(
                 cloud, try await cloud.container(identifier, user: "ida", device: "phone"))
         }
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                let connection = CloudConnection(environmentVariables: [
-                    "STRATUS_URL": "http://127.0.0.1:\(number)/", "STRATUS_DEVICE_ID": "phone",
-                    "STRATUS_DEV_USER": "ida",
-                ])
-                try await body(
-                    cloud, CKContainer(identifier: identifier, connection: connection))
-                break
-            }
-            group.cancelAll()
+        try await withServer(cloud.service) { port in
+            let connection = CloudConnection(environmentVariables: [
+                "STRATUS_URL": "http://127.0.0.1:\(port)/", "STRATUS_DEVICE_ID": "phone",
+                "STRATUS_DEV_USER": "ida",
+            ])
+            try await body(cloud, CKContainer(identifier: identifier, connection: connection))
         }
+    }
+
+    private func withZone(_ container: CKContainer) async throws -> (CKDatabase, CKRecordZone.ID) {
+        let zoneID = CKRecordZone.ID(zoneName: "Trips")
+        try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
+        return (container.privateCloudDatabase, zoneID)
     }
 
     @Test(arguments: Way.allCases)
@@ -155,9 +150,7 @@ import Testing
     @Test(arguments: Way.allCases)
     func faultExpiresChangeToken(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
-            let database = container.privateCloudDatabase
-            let zoneID = CKRecordZone.ID(zoneName: "Trips")
-            try await database.save(CKRecordZone(zoneID: zoneID))
+            let (database, zoneID) = try await withZone(container)
             let token = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
                 .changeToken
             cloud.faults.next(of: ChangesZone.self, inZone: "Trips", .expireChangeTokens)
@@ -172,9 +165,7 @@ import Testing
     @Test(arguments: Way.allCases)
     func faultResetsZoneBeforeSave(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in
-            let database = container.privateCloudDatabase
-            let zoneID = CKRecordZone.ID(zoneName: "Trips")
-            try await database.save(CKRecordZone(zoneID: zoneID))
+            let (database, zoneID) = try await withZone(container)
             cloud.faults.resetZone("Trips", reason: .purged, beforeNext: RecordsModify.self)
             let record = CKRecord(
                 recordType: "Hut", recordID: CKRecord.ID(recordName: "a", zoneID: zoneID))

@@ -5,6 +5,7 @@ import StratusClient
 import StratusServer
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 /// What a newcomer gets wrong first is told in a sentence, with the address in it.
@@ -42,12 +43,7 @@ import Testing
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: isForDevelopment))
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-                    onListening: listening)
-            }, { port in try await body(service, "http://127.0.0.1:\(port)") })
+        try await withServer(service) { try await body(service, "http://127.0.0.1:\($0)") }
     }
 
     @Test func missingAddressIsReportedBeforeMissingAccount() async throws {
@@ -212,21 +208,12 @@ import Testing
     private func withPage(
         _ page: String, status: Int, _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
-        try await serve(
-            { listening in
-                let router = Router(context: BasicRequestContext.self)
-                for method in [HTTPRequest.Method.get, .post] {
-                    router.on("**", method: method) { _, _ in
-                        Response(
-                            status: .init(code: status), headers: [.contentType: "text/html"],
-                            body: .init(byteBuffer: ByteBuffer(string: page)))
-                    }
-                }
-                return Application(
-                    router: router,
-                    configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                    onServerRunning: { await listening($0.localAddress?.port ?? 0) },
-                    logger: Logger(label: "test"))
-            }, { port in try await body("http://127.0.0.1:\(port)") })
+        let pages = everyRequest { _ in
+            Response(
+                status: .init(code: status), headers: [.contentType: "text/html"],
+                body: .init(byteBuffer: ByteBuffer(string: page)))
+        }
+        try await withServer(
+            pages, { port in try await body("http://127.0.0.1:\(port)") })
     }
 }

@@ -9,6 +9,7 @@ import StratusService
 import StratusStorage
 import StratusWire
 import Synchronization
+import TestServing
 import Testing
 
 /// The client over HTTP: against the real server, and against one that answers oddly.
@@ -30,13 +31,8 @@ import Testing
         _ settings: ServiceSettings = ServiceSettings(isForDevelopment: true),
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
-        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-                    onListening: listening)
-            }, body)
+        try await withServer(
+            CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings), body)
     }
 
     @Test func savedRecordReachesOtherDeviceOverHTTP() async throws {
@@ -119,24 +115,17 @@ import Testing
 
     @Test func stalledDownloadTimesOut() async throws {
         let (gate, opened) = AsyncStream<Void>.makeStream()
-        try await serve(
-            { listening in
-                let router = Router()
-                router.get("assets/get/a") { _, _ in
-                    Response(
-                        status: .ok,
-                        body: ResponseBody { writer in
-                            try await writer.write(ByteBuffer(string: "beginning"))
-                            for await _ in gate {}
-                            try await writer.finish(nil)
-                        })
-                }
-                return Application(
-                    router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                    onServerRunning: { channel in
-                        if let port = channel.localAddress?.port { await listening(port) }
-                    })
-            },
+        let page = everyRequest { _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "beginning"))
+                    for await _ in gate {}
+                    try await writer.finish(nil)
+                })
+        }
+        try await withServer(
+            page,
             { port in
                 defer { opened.finish() }
                 let transport = try #require(
@@ -267,14 +256,11 @@ import Testing
     private func answering(
         _ status: HTTPResponse.Status, _ body: String, _ headers: HTTPFields = [:],
         log: Log = Log()
-    ) -> @Sendable (@escaping @Sendable (Int) async -> Void) -> any ApplicationProtocol {
-        { listening in
-            let router = Router(context: BasicRequestContext.self)
-            router.add(middleware: Always(status: status, body: body, fields: headers, log: log))
-            return Application(
-                router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                onServerRunning: { await listening($0.localAddress?.port ?? 0) },
-                logger: Logger(label: "test"))
+    ) -> Router<BasicRequestContext> {
+        everyRequest { request in
+            log.add("\(request.method) \(request.uri.string)")
+            return Response(
+                status: status, headers: headers, body: .init(byteBuffer: .init(string: body)))
         }
     }
 
@@ -289,7 +275,7 @@ import Testing
         async throws
     {
         let headers: HTTPFields = [.retryAfter: "4"]
-        try await serve(answering(.init(code: status), body, headers)) { port in
+        try await withServer(answering(.init(code: status), body, headers)) { port in
             let connection = try self.connection(port, user: nil, token: "t")
             let error = await #expect(throws: CKError.self) {
                 try await self.container(connection).privateCloudDatabase.allRecordZones()
@@ -304,7 +290,7 @@ import Testing
         let log = Log()
         var headers = HTTPFields()
         headers[try #require(HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token"))] = "next=="
-        try await serve(answering(.ok, #"{"zones":[]}"#, headers, log: log)) { port in
+        try await withServer(answering(.ok, #"{"zones":[]}"#, headers, log: log)) { port in
             let connection = try self.connection(port, user: nil, device: "my phone", token: "a+/=")
             let container = self.container(connection)
             _ = try await container.sharedCloudDatabase.allRecordZones()
@@ -331,15 +317,12 @@ import Testing
     }
 
     @Test func missingAnswerTimesOutAsNetworkFailure() async throws {
-        try await serve(
-            { listening in
-                let router = Router(context: BasicRequestContext.self)
-                router.add(middleware: Never())
-                return Application(
-                    router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                    onServerRunning: { await listening($0.localAddress?.port ?? 0) },
-                    logger: Logger(label: "test"))
-            },
+        let silence = everyRequest { _ in
+            try await Task.sleep(for: .seconds(3_600))
+            return Response(status: .ok)
+        }
+        try await withServer(
+            silence,
             { port in
                 let connection = try self.connection(port, user: nil, token: "t")
                 let configuration = CKOperation.Configuration()
@@ -361,37 +344,5 @@ import Testing
         }
         #expect(error?.code == .badContainer)
         #expect(error?.localizedDescription.contains("STRATUS_URL") == true)
-    }
-}
-
-/// Answers everything in one way.
-private struct Always: RouterMiddleware {
-    typealias Context = BasicRequestContext
-
-    let status: HTTPResponse.Status
-    let body: String
-    let fields: HTTPFields
-    let log: Log
-
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        log.add("\(request.method) \(request.uri.string)")
-        return Response(
-            status: status, headers: fields, body: .init(byteBuffer: .init(string: body)))
-    }
-}
-
-/// Never answers.
-private struct Never: RouterMiddleware {
-    typealias Context = BasicRequestContext
-
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        try await Task.sleep(for: .seconds(3_600))
-        return Response(status: .ok)
     }
 }

@@ -1,9 +1,8 @@
 import Foundation
 import Hummingbird
-import Logging
 import StratusServer
-import StratusService
-import StratusStorage
+import StratusTesting
+import TestServing
 import Testing
 
 @testable import StratusClient
@@ -41,6 +40,10 @@ import Testing
             ])
         }
 
+        func files() throws -> TLSFiles {
+            try TLSFiles(certificatePath: path("certificate.pem"), keyPath: path("key.pem"))
+        }
+
         func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
         private func run(_ arguments: [String]) throws {
@@ -75,77 +78,60 @@ import Testing
         return try await container.accountStatus()
     }
 
-    @Test(
-        .enabled(if: FileManager.default.isExecutableFile(atPath: Authority.tool), "needs openssl"))
-    func privateAuthorityIsTrustedByFileAndInCode() async throws {
+    /// A server with a certificate that an authority of the tests signed.
+    private func withTLSServer(
+        _ body: @escaping @Sendable (Authority, Int) async throws -> Void
+    ) async throws {
         let authority = try Authority()
         defer { authority.remove() }
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
-        let files = try TLSFiles(
-            certificatePath: authority.path("certificate.pem"), keyPath: authority.path("key.pem"))
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, tls: files, logger: Logger(label: "test"),
-                    onListening: listening)
-            },
-            { port in
-                let byFile = HTTPTransport.Network(
-                    environmentVariables: ["SSL_CERT_FILE": authority.certificate])
-                #expect(try await status(port, byFile) == .available)
-                var inCode = HTTPTransport.Network(environmentVariables: [:])
-                let stranger = inCode
-                let error = await #expect(throws: CKError.self) {
-                    try await status(port, stranger)
-                }
-                #expect(error?.code == .networkFailure)
-                #expect(
-                    "\(error!)".contains("is not trusted") && "\(error!)".contains("SSL_CERT_FILE"))
-                let misnamed = await #expect(throws: CKError.self) {
-                    try await status(port, byFile, host: "127.0.0.1")
-                }
-                #expect("\(misnamed!)".contains("is for another name"), "\(misnamed!)")
-                try inCode.trust(
-                    certificatesPEM: try String(
-                        contentsOfFile: authority.certificate, encoding: .utf8))
-                #expect(try await status(port, inCode) == .available)
-            })
+        try await withServer(.forDevelopment(), tls: try authority.files()) {
+            try await body(authority, $0)
+        }
     }
 
-    @Test(
-        .enabled(if: FileManager.default.isExecutableFile(atPath: Authority.tool), "needs openssl"))
+    @Test(.needsOpenSSL)
+    func privateAuthorityIsTrustedByFileAndInCode() async throws {
+        try await withTLSServer { authority, port in
+            let byFile = HTTPTransport.Network(
+                environmentVariables: ["SSL_CERT_FILE": authority.certificate])
+            #expect(try await status(port, byFile) == .available)
+            var inCode = HTTPTransport.Network(environmentVariables: [:])
+            let stranger = inCode
+            let error = await #expect(throws: CKError.self) {
+                try await status(port, stranger)
+            }
+            #expect(error?.code == .networkFailure)
+            #expect(
+                "\(error!)".contains("is not trusted") && "\(error!)".contains("SSL_CERT_FILE"))
+            let misnamed = await #expect(throws: CKError.self) {
+                try await status(port, byFile, host: "127.0.0.1")
+            }
+            #expect("\(misnamed!)".contains("is for another name"), "\(misnamed!)")
+            try inCode.trust(
+                certificatesPEM: try String(
+                    contentsOfFile: authority.certificate, encoding: .utf8))
+            #expect(try await status(port, inCode) == .available)
+        }
+    }
+
+    @Test(.needsOpenSSL)
     func plainHTTPToATLSPortIsReported() async throws {
-        let authority = try Authority()
-        defer { authority.remove() }
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
-        let files = try TLSFiles(
-            certificatePath: authority.path("certificate.pem"), keyPath: authority.path("key.pem"))
-        try await serve(
-            { listening in
-                try buildServer(
-                    service, host: "127.0.0.1", port: 0, tls: files, logger: Logger(label: "test"),
-                    onListening: listening)
-            },
-            { port in
-                let address = "http://localhost:\(port)"
-                let connection = CloudConnection(environmentVariables: [
-                    "STRATUS_URL": address, "STRATUS_DEV_USER": "ida",
-                ])
-                let database = CKContainer(
-                    identifier: "iCloud.org.example.Trails", connection: connection
-                ).privateCloudDatabase
-                let error = await #expect(throws: CKError.self) {
-                    try await database.save(CKRecord(recordType: "Hut"))
-                }
-                #expect(error?.code == .networkFailure)
-                for part in ["speaks TLS", "https://", address] {
-                    #expect(error?.localizedDescription.contains(part) == true, "\(error!)")
-                }
-            })
+        try await withTLSServer { _, port in
+            let address = "http://localhost:\(port)"
+            let connection = CloudConnection(environmentVariables: [
+                "STRATUS_URL": address, "STRATUS_DEV_USER": "ida",
+            ])
+            let database = CKContainer(
+                identifier: "iCloud.org.example.Trails", connection: connection
+            ).privateCloudDatabase
+            let error = await #expect(throws: CKError.self) {
+                try await database.save(CKRecord(recordType: "Hut"))
+            }
+            #expect(error?.code == .networkFailure)
+            for part in ["speaks TLS", "https://", address] {
+                #expect(error?.localizedDescription.contains(part) == true, "\(error!)")
+            }
+        }
     }
 
     @Test func unreadableCertificatesAreReported() async throws {
@@ -160,16 +146,12 @@ import Testing
 
     @Test func requestsGoThroughProxyOfEnvironment() async throws {
         let asked = Log()
-        try await serve(
-            { listening in
-                let router = Router(context: BasicRequestContext.self)
-                router.add(middleware: Recording(asked: asked))
-                return Application(
-                    router: router,
-                    configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-                    onServerRunning: { await listening($0.localAddress?.port ?? 0) },
-                    logger: Logger(label: "test"))
-            },
+        let refusing = everyRequest { request in
+            asked.add("\(request.method) \(request.uri)")
+            return Response(status: .forbidden)
+        }
+        try await withServer(
+            refusing,
             { port in
                 let connection = CloudConnection(environmentVariables: [
                     // A host that no name server will ever know: only a proxy can reach it.
@@ -179,7 +161,7 @@ import Testing
                 let database = CKContainer(
                     identifier: "iCloud.org.example.Trails", connection: connection
                 ).privateCloudDatabase
-                _ = await code { try await database.save(CKRecord(recordType: "Hut")) }
+                _ = await codeOf { try await database.save(CKRecord(recordType: "Hut")) }
             })
         #expect(asked.all.first?.hasPrefix("CONNECT") == true, "\(asked.all)")
     }
@@ -205,17 +187,10 @@ import Testing
     }
 }
 
-/// Notes what is asked for, and answers nothing of it.
-private struct Recording: RouterMiddleware {
-    typealias Context = BasicRequestContext
-
-    let asked: Log
-
-    func handle(
-        _ request: Request, context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        asked.add("\(request.method) \(request.uri)")
-        return Response(status: .forbidden)
+extension Trait where Self == ConditionTrait {
+    fileprivate static var needsOpenSSL: Self {
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: NetworkTests.Authority.tool),
+            "needs openssl")
     }
 }

@@ -1,10 +1,9 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
-import StratusServer
 import StratusTesting
 import Synchronization
+import TestServing
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -32,51 +31,21 @@ struct RecordingProxy: Sendable {
     func serve(
         _ cloud: TestCloud, _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                try await proxy("http://127.0.0.1:\(number)", body)
-                break
+        try await withServer(cloud.service) { service in
+            let forward = Forward(
+                origin: "http://127.0.0.1:\(service)", log: log, served: served)
+            try await withServer(everyRequest(forward.answer)) { port in
+                try await body("http://127.0.0.1:\(port)")
             }
-            group.cancelAll()
         }
     }
 
-    private func proxy(
-        _ origin: String, _ body: @escaping @Sendable (String) async throws -> Void
-    ) async throws {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let router = Router(context: BasicRequestContext.self)
-        router.add(middleware: Forward(origin: origin, log: log, served: served))
-        let application = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { port.yield($0.localAddress?.port ?? 0) },
-            logger: Logger(label: "test"))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            for await number in ports {
-                try await body("http://127.0.0.1:\(number)")
-                break
-            }
-            group.cancelAll()
-        }
-    }
-
-    private struct Forward: RouterMiddleware {
-        typealias Context = BasicRequestContext
-
+    private struct Forward: Sendable {
         let origin: String
         let log: Log
         let served: @Sendable (String) async throws -> Void
 
-        func handle(
-            _ request: Request, context: Context,
-            next: (Request, Context) async throws -> Response
-        ) async throws -> Response {
+        func answer(_ request: Request) async throws -> Response {
             let body = try await request.body.collect(upTo: 10_000_000)
             let uri = request.uri
             let data = Data(body.readableBytesView)

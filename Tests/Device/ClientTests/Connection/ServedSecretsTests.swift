@@ -1,9 +1,9 @@
 import Foundation
 import Logging
-import StratusServer
 import StratusStorage
 import StratusTesting
 import Synchronization
+import TestServing
 import Testing
 
 @testable import StratusClient
@@ -39,18 +39,9 @@ import Testing
         _ cloud: TestCloud, _ log: Kept<String>,
         _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            cloud.service, host: "127.0.0.1", port: 0,
-            logger: Logger(label: "test") { _ in KeptLog(log) }, onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                try await body("http://127.0.0.1:\(number)")
-                break
-            }
-            group.cancelAll()
-        }
+        try await withServer(
+            cloud.service, logger: Logger(label: "test") { _ in KeptLog(log) }
+        ) { try await body("http://127.0.0.1:\($0)") }
     }
 
     @Test func serviceFilesAndLogHoldNoSecrets() async throws {

@@ -28,38 +28,40 @@ import Testing
     }
 
     /// A conflict: the tablet changed one encrypted field, the phone another.
-    private func conflict(_ phone: CKDatabase, _ tablet: CKDatabase) async throws -> CKError {
+    private func conflict(
+        _ phone: CKDatabase, _ tablet: CKDatabase
+    ) async throws -> (client: CKRecord, server: CKRecord) {
         let mine = try await phone.save(diary())
         let theirs = try await tablet.record(for: mine.recordID)
         theirs.encryptedValues["count"] = 2
         try await tablet.save(theirs)
         mine.encryptedValues["diary"] = "It whistled."
         let error = await #expect(throws: CKError.self) { try await phone.save(mine) }
-        return try #require(error)
+        return (try #require(error?.clientRecord), try #require(error?.serverRecord))
     }
 
-    @Test func clientsEncryptedEditIsCopiedOntoServerRecord() async throws {
-        let phone = try await database(device: "phone")
-        let tablet = try await database(device: "tablet")
-        let error = try await conflict(phone, tablet)
-        let client = try #require(error.clientRecord)
-        let server = try #require(error.serverRecord)
-        #expect(client.changedKeys() == ["diary"])
-        for key in client.changedKeys() { server[key] = client[key] }
-        #expect(server.encryptedValues["diary"] == "It whistled.")
-        try await phone.save(server)
+    private func expectBothEdits(of server: CKRecord, on tablet: CKDatabase) async throws {
         let read = try await tablet.record(for: server.recordID)
         #expect(read.encryptedValues["diary"] == "It whistled.")
         #expect(read.encryptedValues["count"] == 2)
         #expect(read.encryptedValues.allKeys() == ["count", "diary"])
     }
 
+    @Test func clientsEncryptedEditIsCopiedOntoServerRecord() async throws {
+        let phone = try await database(device: "phone")
+        let tablet = try await database(device: "tablet")
+        let (client, server) = try await conflict(phone, tablet)
+        #expect(client.changedKeys() == ["diary"])
+        for key in client.changedKeys() { server[key] = client[key] }
+        #expect(server.encryptedValues["diary"] == "It whistled.")
+        try await phone.save(server)
+        try await expectBothEdits(of: server, on: tablet)
+    }
+
     @Test func serversEncryptedEditIsCopiedOntoClientRecord() async throws {
         let phone = try await database(device: "phone")
         let tablet = try await database(device: "tablet")
-        let error = try await conflict(phone, tablet)
-        let client = try #require(error.clientRecord)
-        let server = try #require(error.serverRecord)
+        let (client, server) = try await conflict(phone, tablet)
         var copied: [String] = []
         for (key, value) in server where key != "diary" {
             client[key] = value
@@ -69,10 +71,7 @@ import Testing
         let results = try await phone.modifyRecords(
             saving: [client], deleting: [], savePolicy: .allKeys)
         _ = try results.saveResults[client.recordID]?.get()
-        let read = try await tablet.record(for: server.recordID)
-        #expect(read.encryptedValues["diary"] == "It whistled.")
-        #expect(read.encryptedValues["count"] == 2)
-        #expect(read.encryptedValues.allKeys() == ["count", "diary"])
+        try await expectBothEdits(of: server, on: tablet)
     }
 
     @Test func removedEncryptedValueIsCopiedAsRemoved() async throws {
@@ -107,6 +106,6 @@ import Testing
         let record = try await phone.save(diary())
         let copy = hut("b")
         for key in record.allKeys() { copy[key] = record[key] }
-        #expect(await code { try await phone.save(copy) } == .invalidArguments)
+        #expect(await codeOf { try await phone.save(copy) } == .invalidArguments)
     }
 }

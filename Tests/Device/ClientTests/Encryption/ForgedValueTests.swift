@@ -70,22 +70,10 @@ import Testing
                 answer.records = answer.records.map(forge)
                 return answer
             case var answer as ChangesZone.Answer:
-                answer.items = answer.items.map { item in
-                    item.map { page in
-                        var page = page
-                        page.records = page.records.map(forge)
-                        return page
-                    }
-                }
+                answer.items = answer.items.changed { $0.records = $0.records.map(forge) }
                 return answer
             case var answer as RecordsResolve.Answer:
-                answer.items = answer.items.map { item in
-                    item.map { found in
-                        var found = found
-                        found.rootRecord = found.rootRecord.map(forge)
-                        return found
-                    }
-                }
+                answer.items = answer.items.changed { $0.rootRecord = $0.rootRecord.map(forge) }
                 return answer
             default: return answer
             }

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusTesting
 import Testing
 
 /// Zones whose encrypted values have one key, and which are shared as a whole only.
@@ -31,11 +32,11 @@ import Testing
         _ = try await database.save(saved)
         saved.encryptionScope = .perRecord
         for changed in [saved, CKRecordZone(zoneName: "Vault")] {
-            #expect(await code { _ = try await database.save(changed) } == .serverRejectedRequest)
+            #expect(await codeOf { _ = try await database.save(changed) } == .serverRejectedRequest)
         }
         let usual = try await database.recordZone(for: trips)
         usual.encryptionScope = .perZone
-        #expect(await code { _ = try await database.save(usual) } == .serverRejectedRequest)
+        #expect(await codeOf { _ = try await database.save(usual) } == .serverRejectedRequest)
         #expect(try await database.recordZone(for: saved.zoneID).encryptionScope == .perZone)
     }
 

@@ -43,13 +43,19 @@ import Testing
         #expect(error.errorsByZoneID.mapValues(\.code) == [trips: .zoneBusy])
     }
 
-    @Test func conflictMergesFieldByFieldAndSaves() async throws {
+    /// Two devices of a user who has a zone.
+    private func devices() async throws -> (CKDatabase, CKDatabase) {
         let cloud = TestCloud()
         let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")
             .privateCloudDatabase
         let tablet = try await cloud.container("iCloud.x", user: "ida", device: "tablet")
             .privateCloudDatabase
         try await phone.save(CKRecordZone(zoneID: trips))
+        return (phone, tablet)
+    }
+
+    @Test func conflictMergesFieldByFieldAndSaves() async throws {
+        let (phone, tablet) = try await devices()
         let record = CKRecord(recordType: "Hut", recordID: a)
         record["name"] = "Alp"
         record["beds"] = 4
@@ -85,12 +91,7 @@ import Testing
     }
 
     @Test func conflictMergesEncryptedValues() async throws {
-        let cloud = TestCloud()
-        let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")
-            .privateCloudDatabase
-        let tablet = try await cloud.container("iCloud.x", user: "ida", device: "tablet")
-            .privateCloudDatabase
-        try await phone.save(CKRecordZone(zoneID: trips))
+        let (phone, tablet) = try await devices()
         let record = CKRecord(recordType: "Hut", recordID: a)
         record.encryptedValues["diary"] = "old"
         record.encryptedValues["code"] = 1

@@ -11,13 +11,13 @@ import Testing
         let database = try await Trip().ida.privateCloudDatabase
         let record = CKRecord(
             recordType: "Hut", recordID: CKRecord.ID(recordName: name, zoneID: trips))
-        #expect(await code { try await database.save(record) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(record) } == .invalidArguments)
     }
 
     @Test(arguments: ["_trips", "Ausflüge"])
     func serviceRefusesInvalidZoneName(_ name: String) async throws {
         let database = try await Trip().ida.privateCloudDatabase
-        let failure = await code { try await database.save(CKRecordZone(zoneName: name)) }
+        let failure = await codeOf { try await database.save(CKRecordZone(zoneName: name)) }
         #expect(failure == .invalidArguments)
     }
 
@@ -25,14 +25,14 @@ import Testing
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("mixed")
         record["mixed"] = NSArray(array: ["a" as NSString, NSNumber(value: 1)])
-        #expect(await code { try await database.save(record) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(record) } == .invalidArguments)
     }
 
     @Test func plainFieldCannotBecomeEncrypted() async throws {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         trip.trail.encryptedValues["region"] = "secret"
-        #expect(await code { try await database.save(trip.trail) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(trip.trail) } == .invalidArguments)
     }
 
     @Test func referenceAcrossZonesIsRefused() async throws {
@@ -40,17 +40,17 @@ import Testing
         let record = hut("a")
         record["elsewhere"] = CKRecord.Reference(
             recordID: CKRecord.ID(recordName: "b"), action: .none)
-        #expect(await code { try await database.save(record) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(record) } == .invalidArguments)
         let child = hut("child")
         child.setParent(CKRecord.ID(recordName: "b"))
-        #expect(await code { try await database.save(child) } != nil)
+        #expect(await codeOf { try await database.save(child) } != nil)
     }
 
     @Test func recordCannotBeItsOwnParent() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("ouroboros")
         record.setParent(record)
-        #expect(await code { try await database.save(record) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(record) } == .invalidArguments)
     }
 
     @Test func defaultZoneCannotBeShared() async throws {
@@ -61,7 +61,7 @@ import Testing
         #expect(
             (results.saveResults[share.recordID]?.failure as? CKError)?.code == .invalidArguments)
         let zoneWide = CKShare(recordZoneID: .default)
-        #expect(await code { try await database.save(zoneWide) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(zoneWide) } == .invalidArguments)
     }
 
     @Test func shareOutsideRootZoneIsRefused() async throws {
@@ -88,26 +88,26 @@ import Testing
         let now = try #require(try await database.record(for: share.recordID) as? CKShare)
         now.removeParticipant(try #require(now.participants.last))
         #expect(now.participants.map(\.role) == [.owner])
-        #expect(await code { try await database.save(now) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(now) } == .invalidArguments)
     }
 
     @Test func missingAssetFileFailsSave() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let record = hut("photo")
         record["photo"] = CKAsset(fileURL: URL(fileURLWithPath: "/there/is/no/photo"))
-        #expect(await code { try await database.save(record) } == .assetFileNotFound)
+        #expect(await codeOf { try await database.save(record) } == .assetFileNotFound)
     }
 
     @Test func serviceRefusesEmptyContainerIdentifier() async throws {
         let container = try await TestCloud().container("", user: "ida", device: "phone")
-        let failure = await code { _ = try await container.userRecordID() }
+        let failure = await codeOf { _ = try await container.userRecordID() }
         #expect(failure == .invalidArguments)
     }
 
     @Test func queryWithoutTypeOrSortKeyIsRefused() async throws {
         let database = try await Trip().ida.privateCloudDatabase
         let nothing = CKQuery(recordType: "", predicate: NSPredicate(value: true))
-        let untyped = await code {
+        let untyped = await codeOf {
             _ = try await database.records(matching: nothing, inZoneWith: trips)
         }
         #expect(untyped == .unknownItem)
@@ -117,13 +117,13 @@ import Testing
                 key: "", relativeLocation: CLLocation(latitude: 47, longitude: 11))
         ]
         #expect(
-            await code { _ = try await database.records(matching: query, inZoneWith: trips) }
+            await codeOf { _ = try await database.records(matching: query, inZoneWith: trips) }
                 == .invalidArguments)
     }
 
     @Test func savingAndDeletingSameRecordIsRefused() async throws {
         let trip = try await Trip()
-        let failure = await code {
+        let failure = await codeOf {
             let results = try await trip.ida.privateCloudDatabase.modifyRecords(
                 saving: [trip.trail], deleting: [trip.trail.recordID])
             _ = try results.saveResults[trip.trail.recordID]?.get()

@@ -7,7 +7,7 @@ import Testing
 @Suite struct UnsavableTests {
     private func refusal(of record: CKRecord) async throws -> CKError.Code? {
         let database = try await Trip().ida.privateCloudDatabase
-        return await code { try await database.save(record) }
+        return await codeOf { try await database.save(record) }
     }
 
     @Test(arguments: ["_name", "___modTime", "__"])
@@ -27,7 +27,7 @@ import Testing
         let results = try await Trip().ida.privateCloudDatabase
             .modifyRecords(saving: [good, bad], deleting: [], atomically: false).saveResults
         #expect(try results[good.recordID]?.get().recordChangeTag != nil)
-        #expect(await code { _ = try results[bad.recordID]?.get() } == .permissionFailure)
+        #expect(await codeOf { _ = try results[bad.recordID]?.get() } == .permissionFailure)
     }
 
     @Test(arguments: [
@@ -56,10 +56,10 @@ import Testing
         #expect(try await refusal(of: record) == .invalidArguments)
         let database = try await Trip().ida.privateCloudDatabase
         let zone = CKRecordZone(zoneName: name)
-        #expect(await code { try await database.save(zone) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(zone) } == .invalidArguments)
         let nobodys = CKRecordZone.ID(zoneName: "Trips", ownerName: "")
         let elsewhere = CKRecord.ID(recordName: "a", zoneID: nobodys)
-        #expect(await code { _ = try await database.record(for: elsewhere) } != nil)
+        #expect(await codeOf { _ = try await database.record(for: elsewhere) } != nil)
     }
 
     @Test func encryptedReferenceAndAssetAreRefusedAtSave() async throws {
@@ -78,7 +78,7 @@ import Testing
         share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org"))
         let results = try await trip.ida.privateCloudDatabase.modifyRecords(
             saving: [trip.trail, share], deleting: [])
-        let refusal = await code { _ = try results.saveResults[share.recordID]?.get() }
+        let refusal = await codeOf { _ = try results.saveResults[share.recordID]?.get() }
         #expect(refusal == .invalidArguments)
     }
 

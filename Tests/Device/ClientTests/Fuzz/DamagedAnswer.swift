@@ -1,3 +1,5 @@
+import StratusTesting
+
 /// An answer that was damaged; which damage is told by the seed alone.
 struct DamagedAnswer {
     let bytes: [UInt8]

@@ -45,6 +45,20 @@ struct LongLivedScene: Sendable {
         _ = try await database.deleteRecord(withID: old.recordID)
     }
 
+    /// The operation that an earlier process left.
+    func resumed() async throws -> CKOperation {
+        let id = try #require(try await container.allLongLivedOperationIDs().first)
+        return try #require(try await container.longLivedOperation(for: id))
+    }
+
+    /// An operation that outlives its process, on what the service was given for it.
+    func prepared(_ kind: LongLivedKind) async throws -> CKOperation {
+        try await prepare()
+        let operation = operation(kind)
+        operation.configuration.isLongLived = true
+        return operation
+    }
+
     func operation(_ kind: LongLivedKind) -> CKDatabaseOperation {
         let operation = kind.operation(photo: photo)
         operation.database = database
@@ -161,19 +175,13 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
                     "save \(recordID.recordName) \(record?["beds"] as? Int ?? 0) "
                         + "\(record?.recordChangeTag != nil)")
             }
-            operation.perRecordDeleteBlock = { id, result in
-                log.add("delete \(id.recordName)\(Self.suffix(result))")
-            }
-            operation.modifyRecordsResultBlock = { log.add("result\(Self.suffix($0))") }
+            operation.perRecordDeleteBlock = log.items("delete")
+            operation.modifyRecordsResultBlock = log.end()
         case let operation as CKFetchRecordsOperation:
-            operation.perRecordResultBlock = { id, result in
-                log.add("record \(id.recordName)\(Self.suffix(result))")
-            }
-            operation.fetchRecordsResultBlock = { log.add("result\(Self.suffix($0))") }
+            operation.perRecordResultBlock = log.items("record")
+            operation.fetchRecordsResultBlock = log.end()
         case let operation as CKQueryOperation:
-            operation.recordMatchedBlock = { id, result in
-                log.add("record \(id.recordName)\(Self.suffix(result))")
-            }
+            operation.recordMatchedBlock = log.items("record")
             operation.queryResultBlock = { log.add("result \((try? $0.get()) != nil)") }
         case let operation as CKFetchRecordZoneChangesOperation: listen(operation, log)
         case let operation as CKFetchDatabaseChangesOperation:
@@ -186,48 +194,38 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
     }
 
     private func listen(_ operation: CKFetchRecordZoneChangesOperation, _ log: Log) {
-        operation.recordWasChangedBlock = { id, result in
-            log.add("record \(id.recordName)\(Self.suffix(result))")
-        }
+        operation.recordWasChangedBlock = log.items("record")
         operation.recordWithIDWasDeletedBlock = { log.add("deleted \($0.recordName) \($1)") }
         operation.recordZoneChangeTokensUpdatedBlock = { _, token, _ in
             if token != nil { log.add("token") }
         }
         operation.recordZoneFetchResultBlock = { zoneID, result in
             let more = (try? result.get()).map { " \($0.moreComing)" } ?? ""
-            log.add("zone \(zoneID.zoneName)\(more)\(Self.suffix(result))")
+            log.add("zone \(zoneID.zoneName)\(more)\(LongLivedKind.suffix(result))")
         }
-        operation.fetchRecordZoneChangesResultBlock = { log.add("result\(Self.suffix($0))") }
+        operation.fetchRecordZoneChangesResultBlock = log.end()
     }
 
     private func listenToZones(_ operation: CKOperation, _ log: Log) {
         switch operation {
         case let operation as CKModifyRecordZonesOperation:
-            operation.perRecordZoneSaveBlock = { id, result in
-                log.add("save \(id.zoneName)\(Self.suffix(result))")
-            }
-            operation.perRecordZoneDeleteBlock = { id, result in
-                log.add("delete \(id.zoneName)\(Self.suffix(result))")
-            }
-            operation.modifyRecordZonesResultBlock = { log.add("result\(Self.suffix($0))") }
+            operation.perRecordZoneSaveBlock = log.items("save")
+            operation.perRecordZoneDeleteBlock = log.items("delete")
+            operation.modifyRecordZonesResultBlock = log.end()
         case let operation as CKFetchRecordZonesOperation:
-            operation.perRecordZoneResultBlock = { id, result in
-                log.add("zone \(id.zoneName)\(Self.suffix(result))")
-            }
-            operation.fetchRecordZonesResultBlock = { log.add("result\(Self.suffix($0))") }
+            operation.perRecordZoneResultBlock = log.items("zone")
+            operation.fetchRecordZonesResultBlock = log.end()
         case let operation as CKModifySubscriptionsOperation:
-            operation.perSubscriptionSaveBlock = { id, result in
-                log.add("save \(id)\(Self.suffix(result))")
-            }
-            operation.modifySubscriptionsResultBlock = { log.add("result\(Self.suffix($0))") }
+            operation.perSubscriptionSaveBlock = log.items("save")
+            operation.modifySubscriptionsResultBlock = log.end()
         case let operation as CKFetchSubscriptionsOperation:
             operation.perSubscriptionResultBlock = { id, _ in log.add("subscription \(id)") }
-            operation.fetchSubscriptionsResultBlock = { log.add("result\(Self.suffix($0))") }
+            operation.fetchSubscriptionsResultBlock = log.end()
         default: log.add("unknown")
         }
     }
 
-    private static func suffix<Value>(_ result: Result<Value, any Error>) -> String {
+    fileprivate static func suffix<Value>(_ result: Result<Value, any Error>) -> String {
         guard case .failure(let error) = result else { return "" }
         return " \((error as? CKError)?.code.rawValue ?? 0)"
     }
@@ -240,5 +238,25 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
         guard record["beds"] as? Int == 4, let url,
             try [UInt8](Data(contentsOf: url)) == content(3_000)
         else { throw CKError(.internalError) }
+    }
+}
+
+/// Something with a name of its own in a report.
+private protocol Named: SendableMetatype { var reportedName: String { get } }
+extension CKRecord.ID: Named { fileprivate var reportedName: String { recordName } }
+extension CKRecordZone.ID: Named { fileprivate var reportedName: String { zoneName } }
+extension String: Named { fileprivate var reportedName: String { self } }
+
+extension Log {
+    /// A block that notes an item's outcome.
+    fileprivate func items<ID: Named, Value>(
+        _ word: String
+    ) -> @Sendable (ID, Result<Value, any Error>) -> Void {
+        { id, result in self.add("\(word) \(id.reportedName)\(LongLivedKind.suffix(result))") }
+    }
+
+    /// A block that notes how an operation ended.
+    fileprivate func end<Value>() -> @Sendable (Result<Value, any Error>) -> Void {
+        { self.add("result\(LongLivedKind.suffix($0))") }
     }
 }

@@ -34,10 +34,8 @@ struct LongLivedTests {
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
             let scene = try await LongLivedScene(path)
-            try await scene.prepare()
-            let operation = scene.operation(kind)
+            let operation = try await scene.prepared(kind)
             kind.listen(operation, Log())
-            operation.configuration.isLongLived = true
             switch moment {
             case .persisted:
                 operation.longLivedOperationWasPersistedBlock = {
@@ -75,9 +73,7 @@ struct LongLivedTests {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let scene = try await LongLivedScene(path)
-            try await scene.prepare()
-            let operation = scene.operation(.fetchRecords)
-            operation.configuration.isLongLived = true
+            let operation = try await scene.prepared(.fetchRecords)
             operation.completionBlock = { kill(getpid(), SIGKILL) }
             scene.container.add(operation)
             try await Task.sleep(for: .seconds(60))
@@ -127,9 +123,7 @@ struct LongLivedTests {
     @Test("One that is cancelled is forgotten, whenever")
     func cancelledLongLivedOperationIsForgotten() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
-        try await scene.prepare()
-        let operation = scene.operation(.modifyRecords)
-        operation.configuration.isLongLived = true
+        let operation = try await scene.prepared(.modifyRecords)
         scene.transport.tap { $0.served = { if $0 == "records/modify" { operation.cancel() } } }
         await run(operation, on: scene.container)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
@@ -139,8 +133,7 @@ struct LongLivedTests {
     func resumedOperationCancelledBeforeStartIsForgotten() async throws {
         await leave(.fetchZones)
         let scene = try await LongLivedScene(scratch.folder.path)
-        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
-        let again = try #require(try await scene.container.longLivedOperation(for: id))
+        let again = try await scene.resumed()
         again.cancel()
         await run(again, on: scene.container)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
@@ -152,9 +145,7 @@ struct LongLivedTests {
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
             let scene = try await LongLivedScene(path)
-            try await scene.prepare()
-            let operation = scene.operation(kind)
-            operation.configuration.isLongLived = true
+            let operation = try await scene.prepared(kind)
             if moment == .persisted {
                 operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
             } else {
@@ -163,6 +154,40 @@ struct LongLivedTests {
             scene.container.add(operation)
             try await Task.sleep(for: .seconds(60))
         }
+    }
+
+    /// Goes on with what a process left, and hears of its end as that would have.
+    private func expectReported(
+        _ kind: LongLivedKind, resumedIn scene: LongLivedScene
+    ) async throws {
+        let operation = try await scene.resumed()
+        let log = Log()
+        kind.listen(operation, log)
+        await run(operation, on: scene.container)
+        #expect(log.all == kind.reported)
+    }
+
+    /// The code with which a save ends that may not reach the service.
+    private func outcome(
+        of operation: CKOperation, unsentIn scene: LongLivedScene
+    ) async -> Int? {
+        let codes = Kept<Int>()
+        (operation as? CKModifyRecordsOperation)?.modifyRecordsResultBlock = { result in
+            do { try result.get() } catch { codes.add((error as? CKError)?.code.rawValue ?? 0) }
+        }
+        await run(operation, on: scene.container)
+        #expect(!scene.transport.sent.all.contains("records/modify"))
+        #expect(codes.all.count == 1)
+        return codes.all.first
+    }
+
+    /// The next process, and its clock.
+    private func sceneAfter(
+        _ kind: LongLivedKind, _ moment: Moment = .persisted
+    ) async throws -> (LongLivedScene, TestClock) {
+        await leave(kind, moment)
+        let clock = TestClock(start: Date())
+        return (try await LongLivedScene(scratch.folder.path, world: clock.world), clock)
     }
 
     @Test("Nobody sees or sends what another user left")
@@ -175,13 +200,7 @@ struct LongLivedTests {
         try await scene.cloud.signIn("bo", on: container.connection)
         #expect(try await container.allLongLivedOperationIDs() == [])
         #expect(try await container.longLivedOperation(for: id) == nil)
-        let log = Log()
-        (operation as? CKModifyRecordsOperation)?.modifyRecordsResultBlock = { result in
-            do { try result.get() } catch { log.add("\((error as? CKError)?.code.rawValue ?? 0)") }
-        }
-        await run(operation, on: container)
-        #expect(log.all == ["9"])
-        #expect(!scene.transport.sent.all.contains("records/modify"))
+        #expect(await outcome(of: operation, unsentIn: scene) == 9)
         try await scene.cloud.signIn("ida", on: container.connection)
         #expect(try await container.allLongLivedOperationIDs() == [id])
     }
@@ -191,9 +210,7 @@ struct LongLivedTests {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let scene = try await LongLivedScene(path, device: "first")
-            try await scene.prepare()
-            let operation = scene.operation(.modifyRecords)
-            operation.configuration.isLongLived = true
+            let operation = try await scene.prepared(.modifyRecords)
             scene.transport.tap {
                 $0.served = { if $0 == "records/modify" { kill(getpid(), SIGKILL) } }
             }
@@ -201,19 +218,12 @@ struct LongLivedTests {
             try await Task.sleep(for: .seconds(60))
         }
         let scene = try await LongLivedScene(path, device: "second")
-        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
-        let operation = try #require(try await scene.container.longLivedOperation(for: id))
-        let log = Log()
-        LongLivedKind.modifyRecords.listen(operation, log)
-        await run(operation, on: scene.container)
-        #expect(log.all == LongLivedKind.modifyRecords.reported)
+        try await expectReported(.modifyRecords, resumedIn: scene)
     }
 
     @Test("Outcomes are kept for a day")
     func outcomesExpireAfterOneDay() async throws {
-        await leave(.fetchZones, .reported)
-        let clock = TestClock(start: Date())
-        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        let (scene, clock) = try await sceneAfter(.fetchZones, .reported)
         #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
         clock.advance(bySeconds: 86_000)
         #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
@@ -224,41 +234,23 @@ struct LongLivedTests {
 
     @Test("What did not end is not sent again after six days, which the service might not remember")
     func unfinishedSaveIsNotSentAfterSixDays() async throws {
-        await leave(.modifyRecords)
-        let clock = TestClock(start: Date())
-        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        let (scene, clock) = try await sceneAfter(.modifyRecords)
         clock.advance(bySeconds: 6 * 86_400)
-        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
-        let operation = try #require(try await scene.container.longLivedOperation(for: id))
-        let log = Log()
-        (operation as? CKModifyRecordsOperation)?.modifyRecordsResultBlock = { result in
-            do { try result.get() } catch { log.add("\((error as? CKError)?.code.rawValue ?? 0)") }
-        }
-        await run(operation, on: scene.container)
-        #expect(log.all == ["34"])
-        #expect(!scene.transport.sent.all.contains("records/modify"))
+        let operation = try await scene.resumed()
+        #expect(await outcome(of: operation, unsentIn: scene) == 34)
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
 
     @Test("A fetch is made again however late")
     func unfinishedFetchIsRepeatedAtAnyAge() async throws {
-        await leave(.fetchZones)
-        let clock = TestClock(start: Date())
-        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        let (scene, clock) = try await sceneAfter(.fetchZones)
         clock.advance(bySeconds: 20 * 86_400)
-        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
-        let operation = try #require(try await scene.container.longLivedOperation(for: id))
-        let log = Log()
-        LongLivedKind.fetchZones.listen(operation, log)
-        await run(operation, on: scene.container)
-        #expect(log.all == LongLivedKind.fetchZones.reported)
+        try await expectReported(.fetchZones, resumedIn: scene)
     }
 
     @Test("What nobody goes on with is gone after thirty days")
     func abandonedOperationIsRemovedAfterThirtyDays() async throws {
-        await leave(.fetchZones)
-        let clock = TestClock(start: Date())
-        let scene = try await LongLivedScene(scratch.folder.path, world: clock.world)
+        let (scene, clock) = try await sceneAfter(.fetchZones)
         clock.advance(bySeconds: 29 * 86_400)
         #expect(try await scene.container.allLongLivedOperationIDs().count == 1)
         clock.advance(bySeconds: 2 * 86_400)
@@ -290,8 +282,7 @@ struct LongLivedTests {
             to: folder.deletingLastPathComponent().appendingPathComponent("notes.txt"))
         if name == "description" { return }
         // Without a whole outcome it is done again.
-        let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
-        let operation = try #require(try await scene.container.longLivedOperation(for: id))
+        let operation = try await scene.resumed()
         let log = Log()
         LongLivedKind.fetchRecords.listen(operation, log)
         await run(operation, on: scene.container)
@@ -303,9 +294,7 @@ struct LongLivedTests {
     func unwritableFolderRunsOrdinaryOperation() async throws {
         try Data().write(to: scratch.folder.appendingPathComponent("operations"))
         let scene = try await LongLivedScene(scratch.folder.path)
-        try await scene.prepare()
-        let operation = scene.operation(.modifyRecords)
-        operation.configuration.isLongLived = true
+        let operation = try await scene.prepared(.modifyRecords)
         let log = Log()
         operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
         LongLivedKind.modifyRecords.listen(operation, log)

@@ -27,16 +27,22 @@ struct OperationLifeTests {
         return operation
     }
 
-    // MARK: Cancelling
-
-    @Test("Cancelled while it waits for another, an operation ends at once and alone")
-    func cancelEndsWaitingOperation() async {
+    /// A database that never answers, and the requests as they reach it.
+    private func silentDatabase() -> (CKDatabase, AsyncStream<Void>) {
         let (started, starts) = AsyncStream.makeStream(of: Void.self)
         let database = database { request, _ in
             starts.yield()
             try await Task.sleep(for: .seconds(3_600))
             return accept(request)
         }
+        return (database, started)
+    }
+
+    // MARK: Cancelling
+
+    @Test("Cancelled while it waits for another, an operation ends at once and alone")
+    func cancelEndsWaitingOperation() async {
+        let (database, started) = silentDatabase()
         let (first, second) = (save("a"), save("b"))
         first.modifyRecordsResultBlock = { _ in }
         second.addDependency(first)
@@ -172,13 +178,8 @@ struct OperationLifeTests {
 
     @Test("A cancelled task cancels its call")
     func cancelledTaskCancelsItsOperation() async {
-        let (started, starts) = AsyncStream.makeStream(of: Void.self)
-        let database = database { request, _ in
-            starts.yield()
-            try await Task.sleep(for: .seconds(3_600))
-            return accept(request)
-        }
-        let task = Task { await code { try await database.save(hut("a")) } }
+        let (database, started) = silentDatabase()
+        let task = Task { await codeOf { try await database.save(hut("a")) } }
         for await _ in started { break }
         task.cancel()
         #expect(await task.value == .operationCancelled)

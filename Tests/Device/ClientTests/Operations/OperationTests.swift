@@ -88,13 +88,18 @@ import Testing
         return (container(slept: slept, transport).privateCloudDatabase, transport)
     }
 
-    @Test(arguments: [QualityOfService.utility, .background])
-    func utilityOperationsRetryTransientErrors(_ service: QualityOfService) async {
+    private func runFlaky(_ service: QualityOfService) async -> (Log, Log, ScriptedTransport) {
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let operation = fetch(log)
         operation.configuration.qualityOfService = service
         await run(operation, on: database)
+        return (log, slept, transport)
+    }
+
+    @Test(arguments: [QualityOfService.utility, .background])
+    func utilityOperationsRetryTransientErrors(_ service: QualityOfService) async {
+        let (log, slept, transport) = await runFlaky(service)
         #expect(log.all == ["ok"])
         #expect(transport.requests.count == 3)
         #expect(slept.all.map { Double($0)?.rounded() } == [1, 7])
@@ -102,11 +107,7 @@ import Testing
 
     @Test(arguments: [QualityOfService.userInitiated, .userInteractive, .default])
     func userInitiatedOperationsFailAtOnce(_ service: QualityOfService) async {
-        let (log, slept) = (Log(), Log())
-        let (database, transport) = flaky(slept)
-        let operation = fetch(log)
-        operation.configuration.qualityOfService = service
-        await run(operation, on: database)
+        let (log, slept, transport) = await runFlaky(service)
         #expect(log.all == ["Optional(StratusRecords.FrameworkErrorCode.networkFailure)"])
         #expect(transport.requests.count == 1 && slept.all.isEmpty)
     }

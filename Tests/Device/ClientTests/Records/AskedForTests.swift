@@ -100,7 +100,7 @@ import Testing
             log.all == [
                 isAtomic ? "good batchRequestFailed" : "good saved", "orphan referenceViolation",
             ])
-        let found = await code { _ = try await database.record(for: hut("good").recordID) }
+        let found = await codeOf { _ = try await database.record(for: hut("good").recordID) }
         #expect(found == (isAtomic ? .unknownItem : nil))
     }
 
@@ -150,9 +150,7 @@ import Testing
             operation.configurationsByRecordZoneID = [trips: configuration]
             operation.fetchAllChanges = false
             let records = Kept<CKRecord>()
-            operation.recordWasChangedBlock = { _, result in
-                if case .success(let record) = result { records.add(record) }
-            }
+            operation.recordWasChangedBlock = records.successes()
             let end = try await withCheckedThrowingContinuation { continuation in
                 operation.recordZoneFetchResultBlock = { continuation.resume(with: $1) }
                 database.add(operation)
@@ -186,9 +184,7 @@ import Testing
         operation.resultsLimit = 2
         operation.desiredKeys = ["beds"]
         let records = Kept<CKRecord>()
-        operation.recordMatchedBlock = { _, result in
-            if case .success(let record) = result { records.add(record) }
-        }
+        operation.recordMatchedBlock = records.successes()
         let cursor = try await withCheckedThrowingContinuation { continuation in
             operation.queryResultBlock = { continuation.resume(with: $0) }
             database.add(operation)
@@ -349,5 +345,14 @@ import Testing
         #expect(again.participants.map(\.participantID) == ids)
         #expect(ids.map { again.oneTimeURL(for: $0) } == links)
         #expect(again.oneTimeURL(for: "nobody") == nil)
+    }
+}
+
+extension Kept<CKRecord> {
+    /// A block that keeps the records that came.
+    fileprivate func successes() -> @Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void {
+        { _, result in
+            if case .success(let record) = result { self.add(record) }
+        }
     }
 }

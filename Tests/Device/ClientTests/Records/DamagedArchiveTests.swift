@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusTesting
 import TestSeeds
 import Testing
 
@@ -56,7 +57,7 @@ import Testing
         #expect(Object(coder: DamagedCoder(whole)) != nil)
         var read = 0
         for seed in Seeds.forTest("DamagedArchiveTests", count: rounds) {
-            var chance = SeededChance(state: seed)
+            var chance = SeededNumbers(seed: seed)
             var parts = DamagedCoder.damaged(whole, &chance)
             if Bool.random(using: &chance) { parts = DamagedCoder.damaged(parts, &chance) }
             guard let copy = Object(coder: DamagedCoder(parts)) else { continue }

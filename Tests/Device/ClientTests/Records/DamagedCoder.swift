@@ -1,4 +1,5 @@
 import Foundation
+import StratusTesting
 
 /// A keyed archive in memory whose content a test can damage before it is read.
 ///
@@ -118,18 +119,5 @@ final class DamagedCoder: NSCoder {
             if bytes.isEmpty { break }
         }
         return Data(bytes)
-    }
-}
-
-/// Chance that is the same at each run (SplitMix64).
-struct SeededChance: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

@@ -183,15 +183,11 @@ import Testing
             UserIdentityDictionary(userRecordName: name)
         }
         func record(_ requesters: [String], _ blocked: [String], tag: String) -> RecordResult {
-            .record(
-                RecordDictionary(
-                    recordName: "S", recordType: "cloudkit.share", recordChangeTag: tag,
-                    zoneID: ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_ida"),
-                    created: stamp, modified: stamp, shortGUID: "0abc",
-                    share: ShareDictionary(
-                        publicPermission: SharePermission.none, allowsAccessRequests: true,
-                        accessRequesters: requesters.map(person),
-                        blockedIdentities: blocked.map(person))))
+            .share(
+                ShareDictionary(
+                    publicPermission: SharePermission.none, allowsAccessRequests: true,
+                    accessRequesters: requesters.map(person),
+                    blockedIdentities: blocked.map(person)), tag: tag)
         }
         let shares = Kept<CKShare>()
         let known = record(["_bo", "_cy", "_di"], ["_eve"], tag: "t1")
@@ -248,13 +244,6 @@ import Testing
         try await database.save(copy)
         let saved = try await fetched(share, by: database)
         #expect(saved.requesters.count == 1 && saved.blockedIdentities == [blocked])
-    }
-
-    private func roundTrip<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object {
-        let data = try NSKeyedArchiver.archivedData(
-            withRootObject: object, requiringSecureCoding: true)
-        return try #require(
-            try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
     }
 
     @Test func accessRequestNeedsAccount() async throws {

@@ -4,13 +4,6 @@ import Testing
 
 /// Archives of what belongs to sharing, and of what is none.
 @Suite struct ShareArchiveTests {
-    private func roundTrip<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object {
-        let data = try NSKeyedArchiver.archivedData(
-            withRootObject: object, requiringSecureCoding: true)
-        return try #require(
-            try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
-    }
-
     @Test func archivedShareKeepsUnsavedChanges() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo(.readOnly)
@@ -41,13 +34,17 @@ import Testing
         #expect(copy.participants.count == 2 && copy.url != nil)
     }
 
-    @Test func shareSystemFieldsKeepParticipants() async throws {
-        let trip = try await Trip()
-        let share = try await trip.shareWithBo()
+    private func systemFields(of share: CKShare) throws -> NSKeyedUnarchiver {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         share.encodeSystemFields(with: coder)
         coder.finishEncoding()
-        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        return try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+    }
+
+    @Test func shareSystemFieldsKeepParticipants() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        let reader = try systemFields(of: share)
         reader.requiresSecureCoding = true
         let copy = try #require(CKShare(coder: reader))
         #expect(copy == share && copy.participants == share.participants)
@@ -59,10 +56,7 @@ import Testing
     @Test func shareDecodedAsRecordIsShare() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
-        let coder = NSKeyedArchiver(requiringSecureCoding: true)
-        share.encodeSystemFields(with: coder)
-        coder.finishEncoding()
-        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
+        let reader = try systemFields(of: share)
         let copy = try #require(CKRecord(coder: reader) as? CKShare)
         // The title, at the end of the link, is a field, and no part of the system's.
         #expect(copy.participants == share.participants && copy.url?.path == share.url?.path)
@@ -133,45 +127,33 @@ import Testing
         #expect(copy.capabilities == zone.capabilities)
     }
 
-    /// Decodes an archive of single parts.
-    private func decode<Object: NSSecureCoding>(
-        _ type: Object.Type, _ parts: [String: NSObject & NSSecureCoding] = [:]
-    ) throws -> Object? {
-        let coder = NSKeyedArchiver(requiringSecureCoding: true)
-        for (key, part) in parts { coder.encode(part, forKey: key) }
-        coder.encode("nothing" as NSString, forKey: "unrelated")
-        coder.finishEncoding()
-        let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
-        reader.decodingFailurePolicy = .setErrorAndReturn
-        return Object(coder: reader)
-    }
-
     @Test func damagedShareArchiveDecodesToNil() throws {
-        #expect(try decode(CKShare.self) == nil)
-        #expect(try decode(CKShareMetadata.self) == nil)
-        #expect(try decode(CKShareParticipant.self) == nil)
-        #expect(try decode(CKUserIdentity.self) == nil)
-        #expect(try decode(CKUserIdentityLookupInfo.self) == nil)
+        #expect(try decodeParts(CKShare.self) == nil)
+        #expect(try decodeParts(CKShareMetadata.self) == nil)
+        #expect(try decodeParts(CKShareParticipant.self) == nil)
+        #expect(try decodeParts(CKUserIdentity.self) == nil)
+        #expect(try decodeParts(CKUserIdentityLookupInfo.self) == nil)
         let damaged = Data(#"{"participants":[{"type":"KING"}]}"#.utf8) as NSData
         let whole = Data(#"{"participants":[],"publicPermission":"NONE"}"#.utf8) as NSData
         let parts: [String: NSObject & NSSecureCoding] = [
             "recordType": "cloudkit.share" as NSString, "recordID": hut("a").recordID,
             "sharing": whole, "knownSharing": whole,
         ]
-        #expect(try decode(CKShare.self, parts) != nil)
+        #expect(try decodeParts(CKShare.self, parts) != nil)
         for (key, part) in [
             ("recordType", "Hut" as NSString as NSObject & NSSecureCoding), ("sharing", damaged),
             ("sharing", "text" as NSString), ("knownSharing", damaged),
             ("recordID", "text" as NSString),
         ] {
-            #expect(try decode(CKShare.self, parts.merging([key: part]) { $1 }) == nil, "\(key)")
+            #expect(
+                try decodeParts(CKShare.self, parts.merging([key: part]) { $1 }) == nil, "\(key)")
         }
         for missing in ["sharing", "knownSharing", "recordID", "recordType"] {
-            #expect(try decode(CKShare.self, parts.filter { $0.key != missing }) == nil)
+            #expect(try decodeParts(CKShare.self, parts.filter { $0.key != missing }) == nil)
         }
         let nobody = Data(#"{"type":"KING"}"#.utf8) as NSData
-        #expect(try decode(CKShareParticipant.self, ["participant": nobody]) == nil)
-        #expect(try decode(CKUserIdentity.self, ["identity": "text" as NSString]) == nil)
+        #expect(try decodeParts(CKShareParticipant.self, ["participant": nobody]) == nil)
+        #expect(try decodeParts(CKUserIdentity.self, ["identity": "text" as NSString]) == nil)
     }
 
     @Test func truncatedMetadataArchiveDecodesToNil() async throws {

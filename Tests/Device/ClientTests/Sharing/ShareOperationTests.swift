@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusTesting
 import Synchronization
 import Testing
 
@@ -148,7 +149,7 @@ import Testing
         let trip = try await Trip()
         let nobody = try await trip.cloud.container(Trip.identifier, user: nil, device: "kiosk")
         let link = try #require(try await trip.share().url)
-        #expect(await code { _ = try await nobody.shareMetadata(for: link) } == .notAuthenticated)
+        #expect(await codeOf { _ = try await nobody.shareMetadata(for: link) } == .notAuthenticated)
         let log = Log()
         let operation = CKFetchShareMetadataOperation(shareURLs: [link])
         operation.perShareMetadataResultBlock = { _, _ in log.add("item") }

@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -18,14 +19,10 @@ import Testing
     }
 
     private func record(_ participants: [ParticipantDictionary], tag: String) -> RecordResult {
-        .record(
-            RecordDictionary(
-                recordName: "S", recordType: "cloudkit.share", recordChangeTag: tag,
-                zoneID: ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_ida"),
-                created: stamp, modified: stamp, shortGUID: "0abc",
-                share: ShareDictionary(
-                    publicPermission: SharePermission.none, participants: [owner] + participants,
-                    owner: owner, currentUserParticipant: owner)))
+        .share(
+            ShareDictionary(
+                publicPermission: SharePermission.none, participants: [owner] + participants,
+                owner: owner, currentUserParticipant: owner), tag: tag)
     }
 
     private func fetch(_ transport: ScriptedTransport) async throws -> CKShare {
@@ -137,9 +134,9 @@ import Testing
         #expect(share.owner.permission == .unknown && share.url == nil)
         let link = try #require(URL(string: "https://stratus.invalid/share/x"))
         let asking = container(transport)
-        #expect(await code { _ = try await asking.shareMetadata(for: link) } == .internalError)
+        #expect(await codeOf { _ = try await asking.shareMetadata(for: link) } == .internalError)
         let mute = container(ScriptedTransport { _, _ in RecordsResolve.Answer([]) })
-        #expect(await code { _ = try await mute.shareMetadata(for: link) } == .internalError)
+        #expect(await codeOf { _ = try await mute.shareMetadata(for: link) } == .internalError)
     }
 
     @available(*, deprecated)
@@ -165,5 +162,16 @@ import Testing
         let granted: CKApplicationPermissionStatus = .granted
         #expect(granted == CKContainer.Application.PermissionStatus.granted)
         #expect(CKApplicationPermissions.userDiscoverability.rawValue == 1)
+    }
+}
+
+extension RecordResult {
+    /// Ida's share "S" in the zone `trips`, as the service answers it.
+    static func share(_ share: ShareDictionary, tag: String) -> RecordResult {
+        .record(
+            RecordDictionary(
+                recordName: "S", recordType: "cloudkit.share", recordChangeTag: tag,
+                zoneID: ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_ida"),
+                created: stamp, modified: stamp, shortGUID: "0abc", share: share))
     }
 }

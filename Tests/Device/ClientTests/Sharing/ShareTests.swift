@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusTesting
 import Testing
 
 /// The owner's side of shares, as tutorials have it.
@@ -80,7 +81,7 @@ import Testing
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase
         let alone = CKShare(rootRecord: trip.trail)
-        #expect(await code { try await database.save(alone) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(alone) } == .invalidArguments)
         let loose = CKRecord(recordType: "Hut")
         let inDefaultZone = CKShare(rootRecord: loose)
         func results(_ database: CKDatabase) async throws -> CKError.Code? {
@@ -104,7 +105,7 @@ import Testing
                 (results.saveResults[second.recordID]?.failure as? CKError)?.code == .alreadyShared)
         }
         let all = CKShare(recordZoneID: trips)
-        #expect(await code { try await database.save(all) } == .invalidArguments)
+        #expect(await codeOf { try await database.save(all) } == .invalidArguments)
     }
 
     @Test func zoneWideShareGivesWholeZone() async throws {
@@ -131,7 +132,7 @@ import Testing
         let changes = try await shared.recordZoneChanges(inZoneWith: zoneID, since: nil)
         #expect(changes.modificationResultsByID.count == 4)
         let again = CKShare(recordZoneID: trips)
-        #expect(await code { try await database.save(again) } == .serverRecordChanged)
+        #expect(await codeOf { try await database.save(again) } == .serverRecordChanged)
         let part = CKShare(rootRecord: trip.trail)
         let results = try await database.modifyRecords(saving: [trip.trail, part], deleting: [])
         #expect(
@@ -164,7 +165,7 @@ import Testing
         fetched.removeParticipant(try #require(fetched.participants.last))
         try await database.save(fetched)
         #expect(fetched.participants == [fetched.owner])
-        #expect(await code { _ = try await trip.join(share, trip.bo) } == .unknownItem)
+        #expect(await codeOf { _ = try await trip.join(share, trip.bo) } == .unknownItem)
     }
 
     @Test func participantChangesNeedCurrentChangeTag() async throws {
@@ -204,7 +205,7 @@ import Testing
         #expect(found.count == 101)
         for result in found.values { share.addParticipant(try result.get()) }
         let database = trip.ida.privateCloudDatabase
-        #expect(await code { try await database.save(share) } == .tooManyParticipants)
+        #expect(await codeOf { try await database.save(share) } == .tooManyParticipants)
         let last = try #require(share.participants.last)
         share.removeParticipant(last)
         try await database.save(share)
@@ -230,7 +231,7 @@ import Testing
         try await shared.save(fresh)
         #expect(try await trip.cy.sharedCloudDatabase.allRecordZones().isEmpty)
         fresh.currentUserParticipant?.role = .privateUser
-        #expect(await code { try await shared.save(fresh) } == .permissionFailure)
+        #expect(await codeOf { try await shared.save(fresh) } == .permissionFailure)
     }
 
     @Test func invitingSamePersonTwiceFails() async throws {
@@ -239,7 +240,7 @@ import Testing
         let database = trip.ida.privateCloudDatabase
         // Another spelling of the address: the service knows that it is the same.
         share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "BO@example.org"))
-        #expect(await code { try await database.save(share) } == .participantAlreadyInvited)
+        #expect(await codeOf { try await database.save(share) } == .participantAlreadyInvited)
     }
 
     @Test func publicPermissionRemovesPrivateParticipants() async throws {
@@ -269,14 +270,14 @@ import Testing
         #expect(trip.trail.share == nil && trip.trail["region"] as? String == "Jura")
         #expect(try await trip.bo.sharedCloudDatabase.allRecordZones().isEmpty)
         #expect(
-            await code { _ = try await trip.ida.shareMetadata(for: try #require(share.url)) }
+            await codeOf { _ = try await trip.ida.shareMetadata(for: try #require(share.url)) }
                 == .unknownItem)
         let again = try await trip.share()
         #expect(again.recordID != share.recordID)
         trip.hutBelow.parent = nil
         _ = try await database.modifyRecords(
             saving: [trip.hutBelow], deleting: [trip.trail.recordID])
-        #expect(await code { _ = try await database.record(for: again.recordID) } == .unknownItem)
+        #expect(await codeOf { _ = try await database.record(for: again.recordID) } == .unknownItem)
     }
 }
 

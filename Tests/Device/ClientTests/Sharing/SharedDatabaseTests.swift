@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusTesting
 import Testing
 
 /// The participant's side: links, joining, and the zones of other owners in the shared database.
@@ -24,7 +25,7 @@ import Testing
         #expect(metadata.share.recordID.zoneID == metadata.hierarchicalRootRecordID?.zoneID)
         #expect(metadata.rootRecord == nil && metadata.share.url == share.url)
         #expect(
-            await code { _ = try await shared.record(for: metadata.share.recordID) }
+            await codeOf { _ = try await shared.record(for: metadata.share.recordID) }
                 == .zoneNotFound)
 
         let joined = try await trip.bo.accept(metadata)
@@ -80,10 +81,11 @@ import Testing
         // Outside of the hierarchy, and with the root itself, a participant does nothing.
         let alone = CKRecord(
             recordType: "Hut", recordID: CKRecord.ID(recordName: "alone", zoneID: zoneID))
-        #expect(await code { try await shared.save(alone) } == .permissionFailure)
-        #expect(await code { try await shared.deleteRecord(withID: rootID) } == .permissionFailure)
+        #expect(await codeOf { try await shared.save(alone) } == .permissionFailure)
+        #expect(
+            await codeOf { try await shared.deleteRecord(withID: rootID) } == .permissionFailure)
         let diary = CKRecord.ID(recordName: "diary", zoneID: zoneID)
-        #expect(await code { _ = try await shared.record(for: diary) } == .unknownItem)
+        #expect(await codeOf { _ = try await shared.record(for: diary) } == .unknownItem)
     }
 
     @Test func readOnlyParticipantCannotWrite() async throws {
@@ -95,25 +97,27 @@ import Testing
         let root = try await shared.record(
             for: CKRecord.ID(recordName: "trail", zoneID: zoneID))
         root["region"] = "Jura"
-        #expect(await code { try await shared.save(root) } == .permissionFailure)
+        #expect(await codeOf { try await shared.save(root) } == .permissionFailure)
         joined.publicPermission = .readWrite
-        #expect(await code { try await shared.save(joined) } == .permissionFailure)
+        #expect(await codeOf { try await shared.save(joined) } == .permissionFailure)
     }
 
     @Test func sharedDatabaseRefusesOwnZonesAndQueries() async throws {
         let trip = try await Trip()
         let shared = trip.bo.sharedCloudDatabase
         #expect(
-            await code { try await shared.save(CKRecordZone(zoneName: "Mine")) } == .badDatabase)
+            await codeOf { try await shared.save(CKRecordZone(zoneName: "Mine")) } == .badDatabase)
         let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
         #expect(
-            await code { _ = try await shared.records(matching: query) as CKDatabase.QueryMatches }
+            await codeOf {
+                _ = try await shared.records(matching: query) as CKDatabase.QueryMatches
+            }
                 == .invalidArguments)
         let subscription = CKQuerySubscription(
             recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "q")
-        #expect(await code { try await shared.save(subscription) } == .badDatabase)
+        #expect(await codeOf { try await shared.save(subscription) } == .badDatabase)
         let zoneSubscription = CKRecordZoneSubscription(zoneID: trips)
-        #expect(await code { try await shared.save(zoneSubscription) } == .badDatabase)
+        #expect(await codeOf { try await shared.save(zoneSubscription) } == .badDatabase)
     }
 
     @Test func sharedDatabaseSubscriptionNotifiesOfOwnersChanges() async throws {
@@ -189,13 +193,14 @@ import Testing
             #expect(error.userInfo["InvitedAddresses"] as? [String] == ["b•••@e•••.org"])
         }
         #expect(
-            await code { _ = try await trip.cy.accept(metadata) }
+            await codeOf { _ = try await trip.cy.accept(metadata) }
                 == .participantMayNeedVerification)
         _ = try await trip.bo.accept(metadata)
-        #expect(await code { _ = try await trip.cy.shareMetadata(for: link) } == .unknownItem)
-        #expect(await code { _ = try await trip.cy.accept(metadata) } == .unknownItem)
+        #expect(await codeOf { _ = try await trip.cy.shareMetadata(for: link) } == .unknownItem)
+        #expect(await codeOf { _ = try await trip.cy.accept(metadata) } == .unknownItem)
         let wrong = try #require(URL(string: "https://example.org/elsewhere"))
-        #expect(await code { _ = try await trip.bo.shareMetadata(for: wrong) } == .invalidArguments)
+        #expect(
+            await codeOf { _ = try await trip.bo.shareMetadata(for: wrong) } == .invalidArguments)
     }
 
     @Test func oneTimeURLAdmitsFirstUserOnly() async throws {
@@ -215,7 +220,7 @@ import Testing
         #expect(share.oneTimeURL(for: share.owner.participantID) == nil)
         // The share's own link is no invitation.
         let plain = try #require(share.url)
-        #expect(await code { _ = try await trip.bo.shareMetadata(for: plain) } == .unknownItem)
+        #expect(await codeOf { _ = try await trip.bo.shareMetadata(for: plain) } == .unknownItem)
         let metadata = try await trip.bo.shareMetadata(for: link)
         #expect(metadata.participantPermission == .readWrite)
         #expect(metadata.participantStatus == .pending)
@@ -226,8 +231,8 @@ import Testing
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShareMetadata.self, from: data))
         let joined = try await trip.bo.accept(kept)
         #expect(joined.currentUserParticipant?.acceptanceStatus == .accepted)
-        #expect(await code { _ = try await trip.cy.accept(late) } == .unknownItem)
-        #expect(await code { _ = try await trip.cy.shareMetadata(for: link) } == .unknownItem)
+        #expect(await codeOf { _ = try await trip.cy.accept(late) } == .unknownItem)
+        #expect(await codeOf { _ = try await trip.cy.shareMetadata(for: link) } == .unknownItem)
         // Who joined has no use for another place, and comes back by any link.
         _ = try await trip.bo.accept(try await trip.bo.shareMetadata(for: other))
         let own = try #require(

@@ -1,9 +1,8 @@
 import Foundation
-import Logging
 import StratusClient
-import StratusServer
 import StratusTesting
 import StratusWire
+import TestServing
 import Testing
 
 /// The same over HTTP: links have the server's name, and people are looked up by POST.
@@ -13,17 +12,8 @@ import Testing
         _ cloud: TestCloud = TestCloud(),
         _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let server = try buildServer(
-            cloud.service, host: "127.0.0.1", port: 0, logger: Logger(label: "test"),
-            onListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await server.run() }
-            for await number in ports {
-                try await body("http://127.0.0.1:\(number)")
-                break
-            }
-            group.cancelAll()
+        try await TestServing.withServer(cloud.service) {
+            try await body("http://127.0.0.1:\($0)")
         }
     }
 
@@ -112,7 +102,7 @@ import Testing
             let token = try #require(tokens.all.first)
             try phone.connection.signOut()
             #expect(try await phone.accountStatus() == .noAccount)
-            #expect(await code { _ = try await phone.userRecordID() } == .notAuthenticated)
+            #expect(await codeOf { _ = try await phone.userRecordID() } == .notAuthenticated)
             let browser = self.device(origin, "bo@example.org")
             #expect(try await browser.userRecordID() != ida)
             try browser.connection.signIn(webAuthToken: token)

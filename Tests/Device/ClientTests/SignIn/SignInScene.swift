@@ -1,9 +1,9 @@
 import Foundation
 import Logging
 import StratusRecords
-import StratusServer
 import StratusService
 import StratusStorage
+import TestServing
 import Testing
 
 @testable import StratusClient
@@ -36,17 +36,19 @@ struct SignInScene: Sendable {
         }
         let token = try await service.accounts.createAPIToken(
             for: address, name: "app", callbackURL: callbackURL)
-        try await serve({ listening in
-            var logger = Logger(label: "test")
-            logger.logLevel = .critical
-            return try buildServer(
-                service, host: "127.0.0.1", port: 0, logger: logger,
-                onListening: { port in await listening(port) })
-        }) { port in
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        try await withServer(service, logger: logger) { port in
             let scene = SignInScene(
                 origin: "http://127.0.0.1:\(port)", apiToken: token, folder: scratch.folder)
             try await PlayedBrowser.run { try await body(scene, $0) }
         }
+    }
+
+    /// The app on the device of Ida, who has signed in with her password.
+    func startedByIda() async throws -> (CKContainer, CKRecord.ID) {
+        let app = start()
+        return (app, try await app.signIn(emailAddress: Self.ida, password: "correct horse"))
     }
 
     /// The app as it starts on the device.

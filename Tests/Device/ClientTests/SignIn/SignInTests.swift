@@ -55,9 +55,7 @@ import Testing
 
     @Test func anotherUsersSignInEndsFormerSession() async throws {
         try await SignInScene.run { scene, _ in
-            let app = scene.start()
-            let ida = try await app.signIn(
-                emailAddress: SignInScene.ida, password: "correct horse")
+            let (app, ida) = try await scene.startedByIda()
             let former = scene.start()
             #expect(try await former.userRecordID() == ida)
             let ole = try await app.signIn(
@@ -72,9 +70,7 @@ import Testing
 
     @Test func wrongPasswordChangesNothing() async throws {
         try await SignInScene.run { scene, _ in
-            let app = scene.start()
-            let ida = try await app.signIn(
-                emailAddress: SignInScene.ida, password: "correct horse")
+            let (app, ida) = try await scene.startedByIda()
             let error = await #expect(throws: CKError.self) {
                 try await app.signIn(emailAddress: SignInScene.ole, password: "wrong horse")
             }

@@ -4,7 +4,9 @@ import NIOCore
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
+import TestServing
 import Testing
 
 @testable import StratusServer
@@ -42,11 +44,7 @@ import Testing
         _ change: (inout Limits) -> Void = { _ in },
         _ body: @escaping @Sendable (Session) async throws -> Void
     ) async throws {
-        var limits = Limits()
-        change(&limits)
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true, limits: limits, isThrottled: false))
+        let service = CloudService.forDevelopment(limits: .with(change), isThrottled: false)
         let token = try await service.signInForDevelopment(user: "alice").webAuthToken
         try await withServer(service) { port in
             try await body(Session(service: service, port: port, token: token))
@@ -91,15 +89,21 @@ import Testing
         }
     }
 
+    /// A body of spaces is refused, and is not held as what it comes to.
+    private static func expectRefusal(
+        ofSpaces count: Int, sentInBytes limit: Int, _ session: Session
+    ) async throws {
+        let body = try gzip(Array(repeating: UInt8(ascii: " "), count: count))
+        #expect(body.count < limit)
+        let answer = try await session.ask(path + "modify", body, [("Content-Encoding", "gzip")])
+        #expect(answer.status == 413, "\(String(buffer: answer.body))")
+        #expect(session.service.memory.peakBytes < 4_000_000)
+    }
+
     /// 20 kB that come to 20 MB.
     @Test func bombIsRefusedBeforeItIsHeld() async throws {
         try await withSession { session in
-            let bomb = try Self.gzip(Array(repeating: UInt8(ascii: " "), count: 20_000_000))
-            #expect(bomb.count < 100_000)
-            let answer = try await session.ask(
-                Self.path + "modify", bomb, [("Content-Encoding", "gzip")])
-            #expect(answer.status == 413)
-            #expect(session.service.memory.peakBytes < 4_000_000)
+            try await Self.expectRefusal(ofSpaces: 20_000_000, sentInBytes: 100_000, session)
             // Nothing is held any more, and the next request is served.
             #expect(try await session.ask(Self.path + "modify", Self.save(1)).status == 200)
         }
@@ -108,12 +112,7 @@ import Testing
     /// A body that may be as large as it comes to, but comes to a thousand times what was sent.
     @Test func bodyThatUnfoldsTooFarIsRefused() async throws {
         try await withSession { session in
-            let body = try Self.gzip(Array(repeating: UInt8(ascii: " "), count: 4_000_000))
-            #expect(body.count < 20_000)
-            let answer = try await session.ask(
-                Self.path + "modify", body, [("Content-Encoding", "gzip")])
-            #expect(answer.status == 413, "\(String(buffer: answer.body))")
-            #expect(session.service.memory.peakBytes < 4_000_000)
+            try await Self.expectRefusal(ofSpaces: 4_000_000, sentInBytes: 20_000, session)
         }
     }
 

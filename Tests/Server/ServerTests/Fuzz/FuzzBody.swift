@@ -1,4 +1,5 @@
 import Foundation
+import StratusTesting
 
 /// JSON that need not be good: it keeps the spelling of numbers and repeated keys.
 indirect enum FuzzBody: Sendable {
@@ -55,18 +56,11 @@ indirect enum FuzzBody: Sendable {
 
 /// Chance from a seed: the same seed, the same requests.
 struct FuzzChance: Sendable {
-    private var state: UInt64
+    private var numbers: SeededNumbers
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { numbers = SeededNumbers(seed: seed) }
 
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { numbers.next() }
 
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
     mutating func one<Value>(of values: [Value]) -> Value { values[below(values.count)] }

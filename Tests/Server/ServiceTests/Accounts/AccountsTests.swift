@@ -148,8 +148,7 @@ import Testing
 
     @Test func restartedServiceAcceptsItsTokens() async throws {
         let storage = try Backend.sqlite.storage()
-        let alice = try await World(storage).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(storage).person("alice", with: "Trips")
         let token = try await alice.page("Trips").syncToken
         let again = World(storage)
         let same = Person(world: again, name: alice.name, device: "phone", token: alice.token)

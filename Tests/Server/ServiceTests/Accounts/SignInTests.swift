@@ -144,14 +144,22 @@ extension PasswordHash.Cost {
         #expect(try await refusal(world, form()) == nil)
     }
 
-    @Test func passwordAttemptsAreLimitedPerAccount() async throws {
+    /// Ida has an account, whose password was guessed so often, from addresses of a rule.
+    private func worldAfterGuesses(
+        _ count: Int, from address: (Int) -> String
+    ) async throws -> World {
         let world = world()
         #expect(try await refusal(world, form(), isNew: true) == nil)
-        for number in 0..<30 {
-            // From many addresses: the account counts.
-            let guess = form("ida@example.org", "guess \(number)", from: "203.0.113.\(number)")
+        for number in 0..<count {
+            let guess = form("ida@example.org", "guess \(number)", from: address(number))
             #expect(try await refusal(world, guess)?.code == .wrong)
         }
+        return world
+    }
+
+    @Test func passwordAttemptsAreLimitedPerAccount() async throws {
+        // From many addresses: the account counts.
+        let world = try await worldAfterGuesses(30) { "203.0.113.\($0)" }
         let right = form("ida@example.org", "correct horse", from: "198.51.100.1")
         let refused = try await refusal(world, right)
         #expect(refused?.code == .tooMany)
@@ -167,12 +175,7 @@ extension PasswordHash.Cost {
 
     /// Guesses from one address slow it at that account, and no other address.
     @Test func passwordAttemptsAreLimitedPerAccountAndAddress() async throws {
-        let world = world()
-        #expect(try await refusal(world, form(), isNew: true) == nil)
-        for number in 0..<10 {
-            let guess = form("ida@example.org", "guess \(number)", from: "192.0.2.66")
-            #expect(try await refusal(world, guess)?.code == .wrong)
-        }
+        let world = try await worldAfterGuesses(10) { _ in "192.0.2.66" }
         let next = form("ida@example.org", "correct horse", from: "192.0.2.66")
         #expect(try await refusal(world, next)?.code == .tooMany)
         let elsewhere = form("ida@example.org", "correct horse", from: "192.0.2.67")
@@ -216,13 +219,20 @@ extension PasswordHash.Cost {
         _ = try await caller(world, signIn.webAuthToken)
     }
 
-    @Test func sessionLastsHalfAnHourOrTwoWeeks() async throws {
-        let world = world()
+    /// A session as it is without asking, and one of a person who stays signed in.
+    private func sessions(
+        _ world: World
+    ) async throws -> (short: Accounts.SignIn, long: Accounts.SignIn) {
         let place = try await place(world)
         let short = try await world.service.signIn(form(), isNew: true, at: place)
         var stays = form()
         stays.staysSignedIn = true
-        let long = try await world.service.signIn(stays, isNew: false, at: place)
+        return (short, try await world.service.signIn(stays, isNew: false, at: place))
+    }
+
+    @Test func sessionLastsHalfAnHourOrTwoWeeks() async throws {
+        let world = world()
+        let (short, long) = try await sessions(world)
         world.advance(seconds: 30 * 60 - 1)
         _ = try await caller(world, short.webAuthToken)
         world.advance(seconds: 1)
@@ -350,13 +360,9 @@ extension PasswordHash.Cost {
 
     @Test func expiredSessionsAreRemoved() async throws {
         let world = world()
-        let place = try await place(world)
-        let short = try await world.service.signIn(form(), isNew: true, at: place)
-        var stays = form()
-        stays.staysSignedIn = true
-        let long = try await world.service.signIn(stays, isNew: false, at: place)
+        let (short, long) = try await sessions(world)
         world.advance(seconds: 40 * 60)
-        _ = try await world.service.signIn(form(), isNew: false, at: place)
+        _ = try await world.service.signIn(form(), isNew: false, at: try await place(world))
         let directory = world.service.storage.directory
         #expect(try await directory.session(short.session) == nil)
         #expect(try await directory.session(long.session) != nil)

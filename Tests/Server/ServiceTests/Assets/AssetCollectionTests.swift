@@ -59,8 +59,7 @@ import Testing
     @Test(arguments: Backend.allCases)
     func deletedZoneReleasesItsAssets(_ backend: Backend) async throws {
         let world = World(try backend.storage())
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let asset = try await alice.upload([1], zoneName: "Trips")
         try await alice.modify(
             [hut(.create, "a", [photo(asset)]), hut(.create, "b", [photo(asset)])], in: "Trips")
@@ -84,8 +83,7 @@ import Testing
         limits.staySignedInSeconds = 1e9
         limits.assetsPerCollection = 2
         let world = World(storage, limits: limits)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         var model = Model(seed: seed)
         for _ in 0..<150 {
             storage.crash(after: model.number(8) == 0 ? model.number(4) : nil)

@@ -2,6 +2,7 @@ import Foundation
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -10,8 +11,7 @@ import Testing
     // MARK: Addresses for uploads
 
     @Test func uploadURLsFollowTheRequestOrder() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let tokens = try await alice.ask(
             AssetsUpload.self,
             .init(
@@ -65,8 +65,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func savedAssetDownloadsAsUploaded(_ backend: Backend) async throws {
-        let alice = try await World(backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(backend.storage()).person("alice", with: "Trips")
         let bytes = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let uploaded = try await alice.upload(bytes, zoneName: "Trips")
         #expect(uploaded.sizeBytes == 1_500_000)
@@ -95,9 +94,7 @@ import Testing
     }
 
     @Test func tooLargeAssetIsRefusedAndLeavesNothing() async throws {
-        var limits = Limits()
-        limits.assetBytes = 1_000
-        let world = World(limits: limits)
+        let world = World(limits: .with { $0.assetBytes = 1_000 })
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
         for body in [pieces([UInt8](repeating: 7, count: 1_001)), pieces([1], [], [2])] {
@@ -115,9 +112,7 @@ import Testing
     }
 
     @Test func concurrentUploadsPerUserAreLimited() async throws {
-        var limits = Limits()
-        limits.uploadsPerUser = 1
-        let world = World(limits: limits)
+        let world = World(limits: .with { $0.uploadsPerUser = 1 })
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
         let (body, input) = AsyncStream<[UInt8]>.makeStream()
@@ -267,8 +262,7 @@ import Testing
 
     @Test func failedAtomicRequestReferencesNoAsset() async throws {
         let world = World()
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let asset = try await alice.upload([1], zoneName: "Trips")
         let failure = await alice.refusal(
             RecordsModify.self,
@@ -295,8 +289,7 @@ import Testing
     // MARK: Attaching again
 
     @Test func savedAssetIsRereferencedWithoutUpload() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         try await alice.makeZone("Plans")
         let asset = try await alice.upload([4, 2], zoneName: "Trips")
         try await alice.modify(

@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -10,8 +11,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func fetchReturnsEachRecordOnceInNewestState(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a", [beds(1)])], in: "Trips")
         try await alice.modify([hut(.create, "b", [beds(2)])], in: "Trips")
         try await alice.modify([hut(.forceUpdate, "a", [beds(3)])], in: "Trips")
@@ -49,8 +49,7 @@ import Testing
     }
 
     @Test func fetchReturnsOnlyDesiredTypesAndKeys() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify(
             [hut(.create, "a", [beds(1), text("name", "x")]), hut(.create, "t", type: "Trail")],
             in: "Trips")
@@ -67,8 +66,7 @@ import Testing
     }
 
     @Test func reversedPagesReturnEachRecordOnce() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         for number in 0..<5 {
             try await alice.modify([hut(.create, "r\(number)")], in: "Trips")
         }
@@ -87,10 +85,12 @@ import Testing
     }
 
     @Test func resultsLimitDeterminesPageLengthUpToMaximum() async throws {
-        var limits = Limits()
-        limits.recordsPerPage = 3
-        limits.maximumRecordsPerPage = 5
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(
+            limits: .with {
+                $0.recordsPerPage = 3
+                $0.maximumRecordsPerPage = 5
+            }
+        ).person("alice")
         try await alice.makeZone("Trips")
         for number in 0..<8 {
             try await alice.modify([hut(.create, "r\(number)")], in: "Trips")
@@ -103,8 +103,7 @@ import Testing
     /// Clients that know nothing of ours have pages as long as they asked, 200 at the most.
     @Test(arguments: [false, true])
     func otherClientsPagesEndAtResultsLimit(_ isReversed: Bool) async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let names = (0..<205).map { "r\($0)" }
         try await alice.modify(names.map { hut(.create, $0) }, in: "Trips")
         var found: [String] = []
@@ -193,8 +192,7 @@ import Testing
     }
 
     @Test func recreatedZoneExpiresItsChangeTokens() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let token = try await alice.page("Trips").syncToken
         try await alice.deleteZone("Trips")
         await #expect(throws: ServiceError.self) {
@@ -213,8 +211,7 @@ import Testing
     func changeTokenExpiresWithItsTombstones(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
         let early = try await alice.page("Trips").syncToken
         try await alice.modify([hut(.forceDelete, "a")], in: "Trips")
@@ -238,9 +235,9 @@ import Testing
     /// An answer is made in memory: large records make short pages, and every zone has one.
     @Test(arguments: Backend.allCases)
     func byteLimitShortensPages(_ backend: Backend) async throws {
-        var limits = Limits()
-        limits.changedBytesPerAnswer = 2_500
-        let alice = try await World(try backend.storage(), limits: limits).person("alice")
+        let alice = try await World(
+            try backend.storage(), limits: .with { $0.changedBytesPerAnswer = 2_500 }
+        ).person("alice")
         for name in ["Trips", "Other"] {
             try await alice.makeZone(name)
             for number in 0..<5 {
@@ -262,9 +259,8 @@ import Testing
     }
 
     @Test func byteLimitShortensReversedPages() async throws {
-        var limits = Limits()
-        limits.changedBytesPerAnswer = 2_500
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.changedBytesPerAnswer = 2_500 }).person(
+            "alice")
         try await alice.makeZone("Trips")
         for number in 0..<5 {
             let note = text("note", String(repeating: "x", count: 1_000))
@@ -284,8 +280,7 @@ import Testing
     }
 
     @Test func deletionReasonIsSentOnlyWithExtensions() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.deleteZone("Trips")
         let answer = try await world.service.respond(
             to: ChangesDatabase.self, .init(),
@@ -297,8 +292,7 @@ import Testing
 
     /// Else one request could ask for the largest page of one zone 400 times.
     @Test func duplicateZoneInRequestIsRefused() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let refusal = await alice.refusal(
             ChangesZone.self,
             .init(zones: [
@@ -340,8 +334,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func databaseChangesListChangedZones(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("One")
+        let alice = try await World(try backend.storage()).person("alice", with: "One")
         try await alice.makeZone("Two")
         try await alice.makeZone("Gone")
         try await alice.deleteZone("Gone")

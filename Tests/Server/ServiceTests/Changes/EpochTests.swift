@@ -14,8 +14,7 @@ import Testing
     @Test func forgottenRestoreExpiresTokensOfLostHistory() async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
-        var alice = try await opened.world.person("alice")
-        try await alice.makeZone("Trips")
+        var alice = try await opened.world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "first")], in: "Trips")
         let intact = try await alice.page("Trips").syncToken
         let intactDatabase = try await alice.ask(ChangesDatabase.self, .init()).syncToken
@@ -64,8 +63,7 @@ import Testing
     @Test func copiedFolderIsAnotherHistory() async throws {
         let folder = try CopiedFolder()
         let first = try folder.open()
-        let alice = try await first.world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await first.world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "common")], in: "Trips")
         try await first.storage.close()
         let copy = try folder.copy()
@@ -108,8 +106,7 @@ import Testing
     func lastIntactVersionIsFoundThroughStarts(_ starts: Int, _ intact: Int64) async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
-        var alice = try await opened.world.person("alice")
-        try await alice.makeZone("Trips")
+        var alice = try await opened.world.person("alice", with: "Trips")
         for _ in 0..<3 { try await alice.modify([hut(.forceUpdate, "hut")], in: "Trips") }
         try await opened.storage.close()
         let copy = try folder.copy()
@@ -140,8 +137,7 @@ import Testing
     @Test func tokenOfTheFormatBeforeIsGood() async throws {
         let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         let world = World(storage)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
         try await alice.modify([hut(.create, "b")], in: "Trips")
         let address = DatabaseAddress(world.address, .private(owner: alice.name))
@@ -184,8 +180,7 @@ import Testing
         let clock = HistoryFolder.Clock()
         let storage = SQLiteStorageEngine.inMemory(world: clock.world(seed: 3))
         let world = World(storage, limits: limits)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: alice.name)))
         for number in 0..<6 {

@@ -46,8 +46,7 @@ import Testing
     @Test(arguments: Seeds.forTest("FeedPropertyTests", count: 8))
     func fetchedRecordsEqualTheModel(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         var model: [String: Int64] = [:]
         var followers = (0..<3).map { Follower(person: alice.at("follower-\($0)")) }
         for step in 0..<120 {

@@ -11,8 +11,7 @@ import Testing
     // MARK: records/changes and zones/changes
 
     @Test func recordsChangesReturnsChangesOfOneZone() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a", [beds(1)]), hut(.create, "b")], in: "Trips")
         let first = try await alice.ask(
             RecordsChanges.self, .init(zoneID: zone("Trips"), numbersAsStrings: true))
@@ -34,8 +33,7 @@ import Testing
     }
 
     @Test func recordsChangesFailsAsAWhole() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         for (zoneID, token, code, reason) in [
             (nil, nil, ServiceError.Code.badRequest, "cannot get changes in default zone"),
             (zone("_defaultZone"), nil, .badRequest, "cannot get changes in default zone"),
@@ -56,8 +54,7 @@ import Testing
     }
 
     @Test func zonesChangesReturnsChangesOfTheDatabase() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("One")
+        let alice = try await world.person("alice", with: "One")
         try await alice.makeZone("Two")
         let first = try await alice.ask(ZonesChanges.self, .init(resultsLimit: 1))
         #expect(first.zones.compactMap(\.zone?.zoneID.zoneName) == ["One"])
@@ -160,8 +157,7 @@ import Testing
     // MARK: getCurrentSyncToken
 
     @Test func answerIncludesChangeTokenOnRequest() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         func ask<E: ServedEndpoint>(
             _ endpoint: E.Type, _ request: E.Request, wants: Bool = true
         ) async throws -> E.Answer {

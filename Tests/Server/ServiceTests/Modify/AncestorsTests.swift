@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -9,8 +10,7 @@ import Testing
     @Test(arguments: Backend.allCases)
     func conflictReturnsAncestorRecord(_ backend: Backend) async throws {
         let world = World(try backend.storage())
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         var saved: [RecordResult] = []
         for number in 0..<6 {
             world.advance(seconds: 60)
@@ -50,10 +50,13 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func ancestorRecordsAreLimitedByCountAndSize(_ backend: Backend) async throws {
-        var limits = Limits()
-        limits.ancestorChanges = 3
-        limits.ancestorBytes = 200
-        let alice = try await World(try backend.storage(), limits: limits).person("alice")
+        let alice = try await World(
+            try backend.storage(),
+            limits: .with {
+                $0.ancestorChanges = 3
+                $0.ancestorBytes = 200
+            }
+        ).person("alice")
         let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
         try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
         #expect(try await conflict(alice, "hut", first)?.ancestorRecord != nil)
@@ -93,9 +96,8 @@ import Testing
 
     /// A short request can conflict with 400 large records.
     @Test func byteLimitOmitsServerRecordsOfConflicts() async throws {
-        var limits = Limits()
-        limits.changedBytesPerAnswer = 2_500
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.changedBytesPerAnswer = 2_500 }).person(
+            "alice")
         let note = text("note", String(repeating: "x", count: 1_000))
         let names = (0..<4).map { "hut-\($0)" }
         try await alice.modify(names.map { hut(.create, $0, [note]) })

@@ -7,8 +7,7 @@ import Testing
 @Suite struct AtomicityTests {
     @Test(arguments: Backend.allCases)
     func oneFailureUndoesAtomicRequest(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         try await alice.modify([hut(.create, "old", [beds(1)])], in: "Trips")
         let token = try await alice.page("Trips").syncToken
         let failure = await alice.refusal(
@@ -43,8 +42,7 @@ import Testing
     }
 
     @Test func nonAtomicRequestSavesOtherRecords() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let results = try await alice.modify(
             [hut(.create, "new"), hut(.update, "gone", tag: "0.0000")], in: "Trips",
             isAtomic: false)
@@ -61,8 +59,7 @@ import Testing
     }
 
     @Test func failingZoneDoesNotAffectOtherZones() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("One")
+        let alice = try await World().person("alice", with: "One")
         try await alice.makeZone("Two")
         let results = try await alice.modify([
             hut(.create, "a", in: "One"), hut(.update, "b", tag: "1.abcd", in: "One"),
@@ -84,14 +81,10 @@ import Testing
     /// A batch that is refused before the transaction leaves no record type behind.
     @Test func refusedBatchLeavesNoSchema() async throws {
         let world = World()
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let failure = await alice.refusal(
-            RecordsModify.self,
-            .init(
-                operations: [
-                    hut(.create, "a", [beds(1)], type: "Fine"), hut(.create, "_b", type: "Bad"),
-                ], zoneID: zone("Trips")))
+            of: [hut(.create, "a", [beds(1)], type: "Fine"), hut(.create, "_b", type: "Bad")],
+            in: "Trips")
         #expect(failure?.records?.map(\.code) == [.atomicError, .badRequest])
         let schema = try await world.service.storage.directory.schema(of: world.address)
         #expect(schema.fields.isEmpty)
@@ -99,8 +92,7 @@ import Testing
 
     /// A batch's versions are dense and its rows are one commit: no page ends inside it.
     @Test func pageNeverEndsInsideABatch() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         try await alice.modify((0..<7).map { hut(.create, "a\($0)") }, in: "Trips")
         try await alice.modify((0..<5).map { hut(.create, "b\($0)") }, in: "Trips")
         let first = try await alice.page("Trips", limit: 3)

@@ -25,10 +25,7 @@ import Testing
                 FileManager.default.temporaryDirectory.path + "/stratus-cascade-"
                 + UUID().uuidString
             storage = try SQLiteStorageEngine(folder: folder)
-            var limits = Limits()
-            limits.recordsPerCascade = 10
-            limits.recordsPerStep = 7
-            self.limits = limits
+            limits = .inSmallSteps
             world = World(storage, limits: limits, startsLongChanges: false)
             ida = try await world.person("ida@example.org")
             try await ida.makeZone(zoneName)

@@ -24,10 +24,7 @@ import Testing
 
         init(_ backend: Backend, count: Int = 80) async throws {
             storage = try backend.storage()
-            var limits = Limits()
-            limits.recordsPerCascade = 10
-            limits.recordsPerStep = 7
-            self.limits = limits
+            limits = .inSmallSteps
             world = World(storage, limits: limits, startsLongChanges: false)
             ida = try await world.person("ida@example.org")
             try await ida.makeZone("Trips")
@@ -50,9 +47,17 @@ import Testing
         }
 
         func step() async throws -> Bool {
-            let store = try await storage.store(
-                for: DatabaseAddress(world.address, .private(owner: ida.name)))
-            return try await world.service.components.longChanges.step(store)
+            try await world.step(ida, in: storage)
+        }
+
+        /// Paul, with whom all is shared.
+        func paulWithShare() async throws -> Person {
+            let paul = try await world.person("paul@example.org")
+            let made = try await ida.modify(
+                [share(.create, "S", of: "r0", participants: [invited(paul)])], in: "Trips")
+            #expect(try await paul.accept(made[0].record?.shortGUID ?? "").error == nil)
+            while try await step() {}
+            return paul
         }
 
         func living() async throws -> Set<String> {
@@ -123,11 +128,7 @@ import Testing
     /// With its root the share goes at once, and what lay below is not seen any more.
     @Test func accessEndsAtOnceWhereLargeHierarchyIsDeleted() async throws {
         let tree = try await Hierarchy(.memory)
-        let paul = try await tree.world.person("paul@example.org")
-        let made = try await tree.ida.modify(
-            [share(.create, "S", of: "r0", participants: [invited(paul)])], in: "Trips")
-        #expect(try await paul.accept(made[0].record?.shortGUID ?? "").error == nil)
-        while try await tree.step() {}
+        let paul = try await tree.paulWithShare()
         func seen() async throws -> Int {
             try await paul.lookup(tree.names, in: zone("Trips", of: tree.ida))
                 .compactMap(\.record).count
@@ -137,9 +138,7 @@ import Testing
         #expect(try await seen() == 0)
         // Nor by those of another share of a new record with the root's name.
         try await tree.ida.modify([hut(.create, "r0")], in: "Trips")
-        let early = await tree.ida.refusal(
-            RecordsModify.self,
-            .init(operations: [share(.create, "T", of: "r0")], zoneID: zone("Trips")))
+        let early = await tree.ida.refusal(of: [share(.create, "T", of: "r0")], in: "Trips")
         #expect(early?.records?.first?.code == .zoneBusy)
         while try await tree.step() { #expect(try await seen() == 0) }
         #expect(try await tree.living() == ["r0"])
@@ -147,11 +146,7 @@ import Testing
 
     @Test func largeZoneIsDeletedInSteps() async throws {
         var tree = try await Hierarchy(.memory)
-        let paul = try await tree.world.person("paul@example.org")
-        let made = try await tree.ida.modify(
-            [share(.create, "S", of: "r0", participants: [invited(paul)])], in: "Trips")
-        #expect(try await paul.accept(made[0].record?.shortGUID ?? "").error == nil)
-        while try await tree.step() {}
+        let paul = try await tree.paulWithShare()
         try await tree.ida.deleteZone("Trips")
         #expect(try await tree.ida.lookup(["r1"], in: "Trips")[0].code == .zoneNotFound)
         #expect(

@@ -16,8 +16,7 @@ import Testing
     }
 
     @Test func lookupItemOverridesZoneAndDesiredKeys() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let fields = [beds(1), text("name", "x")]
         try await alice.modify([
             hut(.create, "a", fields), hut(.create, "a", fields, in: "Trips"),
@@ -39,8 +38,7 @@ import Testing
 
     /// For clients whose language has no integers of 64 bits.
     @Test func numbersAsStringsAppliesToEveryEndpoint() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let saved = try await alice.ask(
             RecordsModify.self,
             .init(

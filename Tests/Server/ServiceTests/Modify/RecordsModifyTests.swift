@@ -11,8 +11,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func createReturnsTheStoredRecord(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         let saved = try await alice.modify([hut(.create, "hut-3", [beds(24)])], in: "Trips")
         let record = try #require(saved[0].record)
         #expect(record.recordType == "Hut")
@@ -284,8 +283,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func repeatedRequestChangesNothing(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         let operations = [hut(.create, "hut", [beds(1)]), hut(.create, nil, [beds(2)])]
         let first = try await alice.modify(operations, in: "Trips", operationID: "save-1")
         let token = try await alice.page("Trips").syncToken
@@ -322,8 +320,7 @@ import Testing
     }
 
     @Test func repeatedRequestReturnsTheSamePartialFailure() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let operations = [hut(.create, "a"), hut(.update, "b", tag: "1.abcd")]
         func send() async throws -> [RecordResult] {
             try await alice.modify(operations, in: "Trips", isAtomic: false, operationID: "save-1")
@@ -338,8 +335,7 @@ import Testing
 
     /// Else it would get answers about records that it does not name.
     @Test func operationIDReusedForOtherRecordsIsRefused() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a"), hut(.create, "b")], operationID: "save-1")
         for (operations, zoneName) in [
             ([hut(.create, "a")], nil), ([hut(.create, "a"), hut(.create, "c")], nil),
@@ -389,8 +385,7 @@ import Testing
 
     /// A client tells errors apart by them.
     @Test func eachRecordErrorHasItsOwnUUID() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let looked = try await alice.lookup(["a", "b"], in: "Trips")
         let atomic = await alice.refusal(
             RecordsModify.self,
@@ -414,8 +409,7 @@ import Testing
     // MARK: Parents and references
 
     @Test func parentMustExistOrBeInTheBatch() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let orphan = await alice.refusal(
             RecordsModify.self,
             .init(operations: [hut(.create, "bed", parent: .some("hut"))], zoneID: zone("Trips")))

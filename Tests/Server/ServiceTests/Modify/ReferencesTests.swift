@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -14,8 +15,7 @@ import Testing
     func cascadeOfAnyDepthLeavesTombstonesInFeed(
         _ backend: Backend
     ) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         try await alice.modify([hut(.create, "r0"), hut(.create, "other")], in: "Trips")
         for number in 1..<40 {
             try await alice.modify(
@@ -54,8 +54,7 @@ import Testing
     }
 
     @Test func retargetedRecordSurvivesCascade() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify(
             [
                 hut(.create, "a"), hut(.create, "b"), hut(.create, "moved", [owner("a")]),
@@ -101,9 +100,7 @@ import Testing
     }
 
     @Test func referencesPerTargetAreLimited() async throws {
-        var limits = Limits()
-        limits.sourcesPerTarget = 3
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.sourcesPerTarget = 3 }).person("alice")
         #expect(Limits().sourcesPerTarget == 750)
         try await alice.modify([hut(.create, "a"), hut(.create, "b")])
         let results = try await alice.modify(
@@ -125,10 +122,12 @@ import Testing
     }
 
     @Test func tooLargeCascadeRefusesItsRootOnly() async throws {
-        var limits = Limits()
-        limits.recordsPerCascade = 3
-        limits.recordsPerLongCascade = 3
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(
+            limits: .with {
+                $0.recordsPerCascade = 3
+                $0.recordsPerLongCascade = 3
+            }
+        ).person("alice")
         try await alice.modify([hut(.create, "small"), hut(.create, "large")])
         try await alice.modify(
             (0..<4).map { hut(.create, "l\($0)", [owner("large")]) }
@@ -151,8 +150,7 @@ import Testing
     /// A page does not end inside a request, and a cascade is read and written in steps.
     @Test(arguments: Backend.allCases)
     func largeCascadeArrivesInOnePage(_ backend: Backend) async throws {
-        let alice = try await World(try backend.storage()).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         try await alice.modify([hut(.create, "root")], in: "Trips")
         for half in 0..<2 {
             try await alice.modify(
@@ -194,8 +192,7 @@ import Testing
 
     /// A member of the cascade that somebody outside needs keeps the whole cascade.
     @Test func cascadeIsRefusedWhileMemberIsReferenced() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify(
             [
                 hut(.create, "list"), hut(.create, "item", [owner("list")]),
@@ -254,9 +251,7 @@ import Testing
     // MARK: Limits and places
 
     @Test func referencesPerRecordAreLimited() async throws {
-        var limits = Limits()
-        limits.referencesPerRecord = 2
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.referencesPerRecord = 2 }).person("alice")
         try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
         let results = try await alice.modify([
             hut(.create, "a", [owners(["x", "y", "z"])]), hut(.create, "b", [owners(["x", "y"])]),
@@ -266,9 +261,7 @@ import Testing
 
     /// Merged, not just sent.
     @Test func mergedReferencesCountTowardTheLimit() async throws {
-        var limits = Limits()
-        limits.referencesPerRecord = 2
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.referencesPerRecord = 2 }).person("alice")
         try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
         try await alice.modify([hut(.create, "a", [owners(["x", "y"])])])
         let result = try await alice.modify([hut(.forceUpdate, "a", [owner("z")])])
@@ -287,10 +280,12 @@ import Testing
     /// child of the list before; and so on.
     @Test(arguments: [true, false])
     func refusalChainRefusesEveryDeletion(_ hasCycles: Bool) async throws {
-        var limits = Limits()
-        limits.recordsPerCascade = 300
-        limits.recordsPerLongCascade = 300
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(
+            limits: .with {
+                $0.recordsPerCascade = 300
+                $0.recordsPerLongCascade = 300
+            }
+        ).person("alice")
         let count = 100
         func list(_ number: Int) -> String { "list-\(number)" }
         try await alice.modify((0..<count).map { hut(.create, list($0)) })
@@ -326,8 +321,7 @@ import Testing
     }
 
     @Test func crossZoneReferenceIsRefused() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let elsewhere = Reference(
             recordName: "a", zoneID: ZoneID(name: "Trips", ownerName: alice.name),
             action: .deleteSelf)

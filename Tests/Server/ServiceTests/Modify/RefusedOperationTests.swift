@@ -32,8 +32,7 @@ import Testing
 
     /// A client that leaves the name to the service learns which record failed.
     @Test func failedNamelessCreateNamesItsRecord() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let refused = await alice.refusal(
             RecordsModify.self,
             .init(

@@ -17,6 +17,13 @@ import Testing
         World(pushDelivery: pushDelivery, sleep: { try await clock.sleep(seconds: $0) })
     }
 
+    /// Alice's phone, and the token with which her tablet listens.
+    private static func listening(_ clock: TestClock) async throws -> (World, Person, String) {
+        let world = world(clock)
+        let phone = try await world.person("alice")
+        return (world, phone, try await phone.at("tablet").listen())
+    }
+
     private static func next(_ world: World, _ token: String) async throws -> NotificationPayload? {
         try await world.service.nextNotification(pushToken: token, timeoutSeconds: 60)
     }
@@ -28,9 +35,7 @@ import Testing
     /// The clock stands still: only what is notified at once arrives.
     @Test func changeOfOtherZoneIsNotifiedAtOnce() async throws {
         let clock = TestClock()
-        let world = Self.world(clock)
-        let phone = try await world.person("alice")
-        let token = try await phone.at("tablet").listen()
+        let (world, phone, token) = try await Self.listening(clock)
         try await phone.makeZone("A")
         try await phone.makeZone("B")
         await world.service.waitUntilIdle()
@@ -56,9 +61,7 @@ import Testing
 
     @Test func changesWithinWindowAreGathered() async throws {
         let clock = TestClock()
-        let world = Self.world(clock)
-        let phone = try await world.person("alice")
-        let token = try await phone.at("tablet").listen()
+        let (world, phone, token) = try await Self.listening(clock)
         try await phone.makeZone("A")
         await world.service.waitUntilIdle()
         try await phone.subscribe([Make.database("d")])

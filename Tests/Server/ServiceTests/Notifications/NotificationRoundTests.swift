@@ -110,14 +110,18 @@ import Testing
         while world.service.components.notifications.remembered > 0 { await Task.yield() }
     }
 
+    /// Alice's phone, and the token with which her tablet listens.
+    private func listening(_ world: World) async throws -> (phone: Person, token: String) {
+        let phone = try await world.person("alice")
+        return (phone, try await phone.at("tablet").listen())
+    }
+
     // MARK: Once
 
     @Test(arguments: Backend.allCases)
     func firesOnceSubscriptionFiresOnceUnderConcurrentSaves(_ backend: Backend) async throws {
         let storage = try backend.storage()
-        let world = World(storage)
-        let phone = try await world.person("alice")
-        let token = try await phone.at("tablet").listen()
+        let (phone, token) = try await listening(World(storage))
         var once = Make.query("q")
         once.firesOnce = true
         try await phone.subscribe([once, Make.query("always", on: [.create, .update])])
@@ -198,12 +202,10 @@ import Testing
     @Test(arguments: Backend.allCases)
     func cleanStopLeavesNothingToDispatch(_ backend: Backend) async throws {
         let storage = try backend.storage()
-        let world = World(storage)
-        let phone = try await world.person("alice")
-        let token = try await phone.at("tablet").listen()
+        let (phone, token) = try await listening(World(storage))
         try await phone.subscribe([Make.query("q")])
         try await phone.modify([hut(.create, "hut")])
-        await world.service.finishNotifications()
+        await phone.world.service.finishNotifications()
         let again = World(storage)
         try await again.service.dispatchLeftovers()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)

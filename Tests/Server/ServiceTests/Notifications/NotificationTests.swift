@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -102,13 +103,19 @@ import Testing
         }
     }
 
-    /// What is stored of an asset is of no use to anybody without an address.
-    @Test func additionalFieldsOmitAssets() async throws {
+    /// Alice's phone, and the token with which her tablet is told of these fields of new records.
+    private func notifiedOf(fields: [String]) async throws -> (Person, token: String) {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
         var subscription = Make.query("q")
-        subscription.notificationInfo = .init(additionalFields: ["name", "photo"])
+        subscription.notificationInfo = .init(additionalFields: fields)
         try await phone.subscribe([subscription])
+        return (phone, token)
+    }
+
+    /// What is stored of an asset is of no use to anybody without an address.
+    @Test func additionalFieldsOmitAssets() async throws {
+        let (phone, token) = try await notifiedOf(fields: ["name", "photo"])
         let asset = try await phone.upload([1])
         try await phone.modify([hut(.create, "hut", [photo(asset), text("name", "Palace")])])
         guard case .query(_, _, _, let fields) = try await phone.received(token).first?.cause else {
@@ -120,11 +127,7 @@ import Testing
 
     /// A notification waits in memory, one for each device: it has no room for a record.
     @Test func longAdditionalFieldsAreTruncated() async throws {
-        let phone = try await World().person("alice")
-        let token = try await phone.at("tablet").listen()
-        var subscription = Make.query("q")
-        subscription.notificationInfo = .init(additionalFields: ["name", "note"])
-        try await phone.subscribe([subscription])
+        let (phone, token) = try await notifiedOf(fields: ["name", "note"])
         let long = text("note", String(repeating: "x", count: 10_000))
         try await phone.modify([hut(.create, "hut", [text("name", "Palace"), long])])
         let received = try await phone.received(token)
@@ -180,9 +183,7 @@ import Testing
 
     /// A device that does not listen gets fewer, until it has caught up.
     @Test func fullQueueDropsOldestAndHalvesItsCapacity() async throws {
-        var limits = Limits()
-        limits.notificationsPerDevice = 4
-        let phone = try await World(limits: limits).person("alice")
+        let phone = try await World(limits: .with { $0.notificationsPerDevice = 4 }).person("alice")
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         for name in ["a", "b", "c", "d", "e"] { try await phone.modify([hut(.create, name)]) }
@@ -226,8 +227,7 @@ import Testing
     @Test func dispatchedEventsLeaveTheOutboxWithTheNextSave() async throws {
         let storage = SQLiteStorageEngine.inMemory()
         let world = World(storage)
-        let phone = try await world.person("alice")
-        try await phone.makeZone("Trips")
+        let phone = try await world.person("alice", with: "Trips")
         try await phone.subscribe([Make.zone("z", "Trips")])
         let store = try await storage.store(
             for: DatabaseAddress(world.address, .private(owner: phone.name)))
@@ -274,9 +274,7 @@ import Testing
     }
 
     @Test func deviceLimitRemovesLeastRecentlyUsedDevice() async throws {
-        var limits = Limits()
-        limits.devicesPerUser = 2
-        let world = World(limits: limits)
+        let world = World(limits: .with { $0.devicesPerUser = 2 })
         let phone = try await world.person("alice")
         var tokens: [String] = []
         for _ in 0..<3 {

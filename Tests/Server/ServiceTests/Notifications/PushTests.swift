@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Synchronization
 import Testing
@@ -136,10 +137,11 @@ import Testing
                 return .delivered
             }
         }
-        var limits = Limits()
-        limits.waitingPushes = 3
-        limits.pushesAtOnce = 2
-        let world = World(limits: limits, pushDelivery: Hanging())
+        let world = World(
+            limits: .with {
+                $0.waitingPushes = 3
+                $0.pushesAtOnce = 2
+            }, pushDelivery: Hanging())
         let phone = try await world.person("alice")
         try await register(phone.at("tablet"))
         let poll = try await phone.at("web").listen()
@@ -267,9 +269,7 @@ import Testing
     }
 
     @Test func pushTokensPerDeviceAreLimited() async throws {
-        var limits = Limits()
-        limits.pushTokensPerDevice = 2
-        let world = World(limits: limits)
+        let world = World(limits: .with { $0.pushTokensPerDevice = 2 })
         let phone = try await world.person("alice")
         let tablet = try await phone.at("tablet").listen()
         var tokens: [String] = []

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -27,8 +28,7 @@ import Testing
     }
 
     @Test func subscriptionsAreStoredListedReplacedAndDeleted() async throws {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let made = try await alice.subscribe([
             Self.query("q"), Self.database("d"), Self.zone("z", "Trips"), Self.database(nil),
         ])
@@ -54,8 +54,7 @@ import Testing
     /// Apps save their subscriptions at every start.
     @Test func subscriptionSavedAgainAsItIsWritesNothing() async throws {
         let place = StoredWorld()
-        let alice = try await place.world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await place.world.person("alice", with: "Trips")
         func writes() async throws -> Int64 {
             try await place.storage.withDatabase(of: place.database(of: alice)) { file in
                 try await file.write { database in
@@ -92,8 +91,7 @@ import Testing
     func databaseScopeLimitsSubscriptionKinds(_ scope: DatabaseScope, _ isTaken: [Bool])
         async throws
     {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let results = try await alice.subscribe(
             [Self.query("q"), Self.zone("z", "Trips"), Self.database("d")], in: scope)
         #expect(results.map { $0.subscription != nil } == isTaken)
@@ -213,9 +211,7 @@ import Testing
     }
 
     @Test func subscriptionsPerUserAreLimited() async throws {
-        var limits = Limits()
-        limits.subscriptionsPerUser = 1
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.subscriptionsPerUser = 1 }).person("alice")
         let results = try await alice.subscribe([
             Self.database("a"), Self.database("b"), Self.database("c"),
         ])

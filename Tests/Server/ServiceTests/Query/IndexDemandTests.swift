@@ -30,8 +30,7 @@ import Testing
             .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover fails no test
         let storage = try SQLiteStorageEngine(folder: folder)
-        let alice = try await World(storage).person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World(storage).person("alice", with: "Trips")
         try await alice.modify([record("a"), record("b")], in: "Trips")
         var before = try await writes(storage, alice)
         try await alice.modify([record("c")], in: "Trips")

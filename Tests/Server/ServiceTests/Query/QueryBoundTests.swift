@@ -146,9 +146,8 @@ import Testing
 
     @Test(arguments: [[], [Sort(.user("rank"))], [Sort(.user("rank"), isAscending: false)]])
     func byteLimitEndsThePage(_ sorts: [Sort]) async throws {
-        var limits = Limits()
-        limits.queriedBytesPerAnswer = 25_000
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.queriedBytesPerAnswer = 25_000 }).person(
+            "alice")
         try await alice.modify(
             (0..<12).map { number in
                 hut(
@@ -263,10 +262,13 @@ import Testing
     /// So many places that the rings around the middle are cut finely, some of them at one spot.
     @Test(arguments: Backend.allCases)
     func manyLocationsAreSortedByDistance(_ backend: Backend) async throws {
-        var limits = Limits()
-        limits.recordsSortedTogether = 20
-        limits.recordsScannedPerQuery = 500
-        let alice = try await World(try backend.storage(), limits: limits).person("alice")
+        let alice = try await World(
+            try backend.storage(),
+            limits: .with {
+                $0.recordsSortedTogether = 20
+                $0.recordsScannedPerQuery = 500
+            }
+        ).person("alice")
         var numbers = SeededNumbers(seed: 5)
         var places: [String: Location] = [:]
         for number in 0..<400 {
@@ -307,9 +309,8 @@ import Testing
     /// As many as a query may look at can lie at one place; more are refused in words.
     @Test(arguments: [(40, false), (51, true)])
     func equalDistancesAreSortedUpToALimit(_ count: Int, isRefused: Bool) async throws {
-        var limits = Limits()
-        limits.recordsScannedPerQuery = 50
-        let alice = try await World(limits: limits).person("alice")
+        let alice = try await World(limits: .with { $0.recordsScannedPerQuery = 50 }).person(
+            "alice")
         try await alice.modify(
             (0..<count).map { number in
                 hut(.create, "hut\(number)", [Field(name: "place", value: .location(Self.middle))])

@@ -106,11 +106,9 @@ import Testing
     @Test(arguments: cases)
     func writesBetweenPagesLoseNoRecords(_ one: Case) async throws {
         var script = QueryScript(seed: one.seed)
-        var limits = Limits()
-        limits.recordsReadPerCompoundIndex = 0
-        let world = World(try one.backend.storage(), limits: limits)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let world = World(
+            try one.backend.storage(), limits: .with { $0.recordsReadPerCompoundIndex = 0 })
+        let alice = try await world.person("alice", with: "Trips")
         let stays = (0..<60).map { script.save("stays\($0)", mayHaveParent: false) }
         try await alice.modify(stays, in: "Trips")
         for round in 0..<8 {
@@ -121,11 +119,7 @@ import Testing
             var found: [String] = []
             var marker: String?
             repeat {
-                let page = try await alice.ask(
-                    RecordsQuery.self,
-                    .init(
-                        query: query, zoneID: zone("Trips"), resultsLimit: 7,
-                        continuationMarker: marker))
+                let page = try await alice.queryPage(query, limit: 7, after: marker)
                 found += page.records.compactMap(\.record).map(QueryScript.name)
                 marker = page.continuationMarker
                 try await alice.modify(script.operations(), in: "Trips", isAtomic: false)

@@ -11,8 +11,7 @@ import Testing
 
     /// Five huts of every kind of field; the fifth has none.
     static func world() async throws -> Person {
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         try await mark("Hut", in: alice.world)
         func fields(_ number: Int64, _ name: String, _ tags: [String]) -> [Field] {
             [
@@ -246,8 +245,7 @@ import Testing
 
     @Test func continuationMarkerOfAnotherQueryIsRefused() async throws {
         let alice = try await Self.world()
-        let bob = try await alice.world.person("bob")
-        try await bob.makeZone("Trips")
+        let bob = try await alice.world.person("bob", with: "Trips")
         let sorts = [QueryDictionary.Sort(.user("beds"))]
         let marker = try #require(
             try await alice.ask(RecordsQuery.self, request(sorts, nil)).continuationMarker)
@@ -265,8 +263,7 @@ import Testing
     @Test(arguments: [1, 7, 50])
     func pagesOfASortedQueryAreComplete(_ limit: Int) async throws {
         var numbers = SeededNumbers(seed: 3)
-        let alice = try await World().person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await World().person("alice", with: "Trips")
         let operations = (0..<120).map { index in
             hut(.create, "r\(index)", [beds(Int64.random(in: 0..<10, using: &numbers))])
         }

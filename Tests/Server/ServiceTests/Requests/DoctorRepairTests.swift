@@ -60,8 +60,7 @@ import Testing
 
     @Test(arguments: damages) func repairRebuildsDerivedRows(_ damage: Damage) async throws {
         let place = StoredWorld()
-        let alice = try await place.world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify(
             [hut(.create, "root"), share(.create, "Share", of: "root", permission: .readOnly)],
             in: "Trips")
@@ -87,11 +86,8 @@ import Testing
     /// An entry whose key was altered hides its record from queries by that index, and no row is damaged.
     @Test(arguments: ["beds", "kind"]) func alteredKeyOfAnIndexIsFound(_ field: String) async throws
     {
-        var limits = Limits()
-        limits.recordsReadPerCompoundIndex = 0
-        let place = StoredWorld(limits: limits)
-        let alice = try await place.world.person("alice")
-        try await alice.makeZone("Trips")
+        let place = StoredWorld(limits: .with { $0.recordsReadPerCompoundIndex = 0 })
+        let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify(
             (0..<60).map { hut(.create, "hut\($0)", [beds($0), text("kind", "\($0 / 30)")]) },
             in: "Trips")
@@ -101,11 +97,7 @@ import Testing
         func found() async throws -> Int {
             var (count, marker): (Int, String?) = (0, nil)
             repeat {
-                let page = try await alice.ask(
-                    RecordsQuery.self,
-                    .init(
-                        query: query, zoneID: zone("Trips"), resultsLimit: 2,
-                        continuationMarker: marker))
+                let page = try await alice.queryPage(query, limit: 2, after: marker)
                 (count, marker) = (count + page.records.count, page.continuationMarker)
             } while marker != nil
             return count
@@ -140,8 +132,7 @@ import Testing
 
     @Test func findingOfDataIsLeftToThePerson() async throws {
         let place = StoredWorld()
-        let alice = try await place.world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
         try await place.storage.withDatabase(of: place.database(of: alice)) { file in
             try await file.write {
@@ -157,8 +148,7 @@ import Testing
     /// Every kind of row that has a checksum, each damaged: given up only when the operator says so.
     @Test func damagedRowsAreDroppedOnRequest() async throws {
         let place = StoredWorld()
-        let alice = try await place.world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify(
             [hut(.create, "a"), hut(.create, "b"), hut(.create, "c")], in: "Trips")
         try await alice.modify([hut(.forceUpdate, "a", [beds(7)])], in: "Trips")

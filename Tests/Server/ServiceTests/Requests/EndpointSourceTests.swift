@@ -4,32 +4,13 @@ import Testing
 /// What the sources of the service promise of its endpoints: that rules get what they need as arguments,
 /// and that nothing particular to an endpoint stands elsewhere.
 @Suite struct EndpointSourceTests {
-    private static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Sources/Server/Service")
-
-    /// The code of every source file by its path in the module, without comments.
-    private static func sources() throws -> [String: String] {
-        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
-            .filter { $0.hasSuffix(".swift") }
-        return try Dictionary(
-            uniqueKeysWithValues: paths.map { path in
-                let text = try String(
-                    contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
-                let code = text.split(separator: "\n")
-                    .filter { !$0.drop { $0 == " " }.hasPrefix("//") }
-                return (path, code.joined(separator: "\n"))
-            })
-    }
-
     @Test func onlyEndpointsAndPipelineUseServiceComponents() throws {
         let pipeline: Set = [
             "Requests/FaultMiddleware.swift", "Requests/RequestPipeline.swift",
             "Requests/ServedEndpoint.swift", "Requests/ServiceComponents.swift",
             "Requests/CloudService.swift", "Requests/OwnRequests.swift",
         ]
-        let sources = try Self.sources()
+        let sources = try SourceCode.files(in: "Server/Service")
         #expect(sources.count > 100)
         let others = sources.filter { path, code in
             code.contains("ServiceComponents") && !code.contains(": ServedEndpoint {")
@@ -39,19 +20,21 @@ import Testing
     }
 
     @Test func onlyCloudServiceFilesNameCloudService() throws {
-        let others = try Self.sources().filter { path, code in
+        let others = try SourceCode.files(in: "Server/Service").filter { path, code in
             code.contains("CloudService") && !path.contains("/CloudService")
         }
         #expect(others.keys.sorted() == [])
     }
 
     @Test func servedEndpointHasNoDefaultMembers() throws {
-        let defaults = try Self.sources().filter { $1.contains("extension ServedEndpoint") }
+        let defaults = try SourceCode.files(in: "Server/Service").filter {
+            $1.contains("extension ServedEndpoint")
+        }
         #expect(defaults.keys.sorted() == [])
     }
 
     @Test func everyEndpointHasRulesWithoutDefaultValues() throws {
-        let sources = try Self.sources()
+        let sources = try SourceCode.files(in: "Server/Service")
         let endpoints = sources.values.flatMap {
             $0.components(separatedBy: ": ServedEndpoint {").dropFirst()
         }

@@ -96,8 +96,7 @@ import Testing
     }
 
     @Test func expiryFaultExpiresReceivedChangeTokens() async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.makeZone("Huts")
         try await alice.modify([hut(.create, "a")], in: "Trips")
         let token = try await alice.page("Trips").syncToken
@@ -131,8 +130,7 @@ import Testing
 
     @Test(arguments: Fault.ZoneResetReason.allCases)
     func resetFaultDeletesZoneBeforeNextCall(_ reason: Fault.ZoneResetReason) async throws {
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
         let token = try await alice.ask(ChangesDatabase.self, .init()).syncToken
         try script(Fault(.resetZone(reason), zoneName: "Trips"))

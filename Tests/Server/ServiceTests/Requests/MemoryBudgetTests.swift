@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusTesting
 import Synchronization
 import Testing
 
@@ -105,7 +106,7 @@ import Testing
 
     /// Whatever is taken, given back and named anew, the sums stay right.
     @Test func sumsStayRight() {
-        var random = SplitMix(seed: 7)
+        var random = SeededNumbers(seed: 7)
         let budget = MemoryBudget(limitBytes: 100_000)
         let address = ContainerAddress(container: "c", environment: .production)
         var holders: [HeldMemory] = []
@@ -132,24 +133,12 @@ import Testing
     }
 }
 
-private struct SplitMix {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-
-    mutating func index(_ count: Int) -> Int { Int(next() % UInt64(count)) }
+extension SeededNumbers {
+    fileprivate mutating func index(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 }
 
 extension Array {
-    fileprivate func randomOne(_ random: inout SplitMix) -> Element? {
+    fileprivate func randomOne(_ random: inout SeededNumbers) -> Element? {
         isEmpty ? nil : self[random.index(count)]
     }
 }

@@ -83,14 +83,9 @@ import Testing
 
     @Test func exceededQuotaFailsAtomicRequest() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let failure = await alice.refusal(
-            RecordsModify.self,
-            .init(
-                operations: [
-                    hut(.create, "a", [text(10)]), hut(.create, "b", [text(20_000)]),
-                ], zoneID: zone("Trips")))
+            of: [hut(.create, "a", [text(10)]), hut(.create, "b", [text(20_000)])], in: "Trips")
         #expect(failure?.error.code == .atomicError)
         #expect(failure?.records?.map(\.code) == [.atomicError, .quotaExceeded])
         #expect(try await store(world, of: alice).read { try $0.recordBytes } == 0)
@@ -98,8 +93,7 @@ import Testing
 
     @Test func deletedZoneFreesQuota() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a", [text(8_000)])], in: "Trips")
         #expect(
             try await alice.modify([hut(.create, "b", [text(8_000)])])[0].code == .quotaExceeded)
@@ -147,8 +141,7 @@ import Testing
     @Test(arguments: Backend.allCases, Seeds.forTest("QuotaTests", count: 1))
     func quotaCounterEqualsTheStoredRows(_ backend: Backend, seed: UInt64) async throws {
         let world = try world(backend) { $0.privateDatabaseBytes = 30_000 }
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         var numbers = SeededNumbers(seed: seed)
         let kinds = RecordsModify.Kind.allCases
         for round in 0..<60 {

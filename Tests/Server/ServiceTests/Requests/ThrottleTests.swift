@@ -1,6 +1,7 @@
 import Logging
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Synchronization
 import Testing
@@ -165,9 +166,7 @@ import Testing
     }
 
     @Test func developmentServiceIsNotThrottledByDefault() async throws {
-        var limits = Limits()
-        limits.requestsInBurst = 1
-        let world = World(limits: limits)
+        let world = World(limits: .with { $0.requestsInBurst = 1 })
         let alice = try await world.person("alice")
         for _ in 0..<5 { _ = try await alice.ask(ZonesList.self, .init()) }
         #expect(!ServiceSettings(isForDevelopment: true).isThrottled)
@@ -326,9 +325,7 @@ import Testing
 
     /// Where the operator has limited a container's day, assets count too.
     @Test func assetBytesCountTowardTransferLimit() async throws {
-        var limits = Limits()
-        limits.transferBytesPerDay = 5_000
-        let world = World(limits: limits, isThrottled: true)
+        let world = World(limits: .with { $0.transferBytesPerDay = 5_000 }, isThrottled: true)
         let alice = try await world.person("alice")
         let first = try await alice.uploadAddress()
         _ = try await world.service.upload(to: first, pieces(Array(repeating: 7, count: 2_000)))

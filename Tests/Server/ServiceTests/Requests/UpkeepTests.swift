@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -12,8 +13,7 @@ import Testing
     func manyOldTombstonesArePurged(_ backend: Backend) async throws {
         let storage = try backend.storage()
         let world = World(storage)
-        var alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        var alice = try await world.person("alice", with: "Trips")
         try await alice.modify((0..<10).map { hut(.create, "r\($0)") }, in: "Trips")
         let early = try await alice.page("Trips").syncToken
         try await alice.modify((0..<5).map { hut(.forceDelete, "r\($0)") }, in: "Trips")
@@ -48,8 +48,7 @@ import Testing
 
     @Test func fewTombstonesAreKept() async throws {
         let world = World()
-        var alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        var alice = try await world.person("alice", with: "Trips")
         try await alice.modify((0..<8).map { hut(.create, "r\($0)") }, in: "Trips")
         let early = try await alice.page("Trips").syncToken
         try await alice.modify([hut(.forceDelete, "r0"), hut(.forceDelete, "r1")], in: "Trips")
@@ -66,9 +65,7 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func tombstonePurgeRunsInSteps(_ backend: Backend) async throws {
-        var limits = Limits()
-        limits.tombstonesPerPurge = 3
-        let world = World(try backend.storage(), limits: limits)
+        let world = World(try backend.storage(), limits: .with { $0.tombstonesPerPurge = 3 })
         let alice = try await world.person("alice")
         try await alice.modify((0..<10).map { hut(.create, "r\($0)") })
         try await alice.modify((0..<10).map { hut(.forceDelete, "r\($0)") })
@@ -103,11 +100,8 @@ import Testing
     }
 
     @Test func changeTokenExpiresAfterItsLifetime() async throws {
-        var limits = Limits()
-        limits.changeTokenSeconds = 100
-        let world = World(limits: limits)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let world = World(limits: .with { $0.changeTokenSeconds = 100 })
+        let alice = try await world.person("alice", with: "Trips")
         let token = try await alice.page("Trips").syncToken
         world.advance(seconds: 99)
         let next = try await alice.page("Trips", since: token).syncToken
@@ -117,9 +111,7 @@ import Testing
     }
 
     @Test func databaseAndSharedZoneTokensExpire() async throws {
-        var limits = Limits()
-        limits.changeTokenSeconds = 100
-        let world = World(limits: limits)
+        let world = World(limits: .with { $0.changeTokenSeconds = 100 })
         let ida = try await world.person("ida")
         let bo = try await world.person("bo")
         try await ida.makeZone("Trips")
@@ -157,8 +149,7 @@ import Testing
         _ reason: ZoneRow.Deletion, _ word: String, _ frameworkCode: FrameworkErrorCode
     ) async throws {
         let world = World()
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "hut")], in: "Trips")
         let zoneToken = try await alice.page("Trips").syncToken
         let token = try await alice.ask(ChangesDatabase.self, .init()).syncToken
@@ -204,8 +195,7 @@ import Testing
 
     @Test func zonePurgeNotifiesEveryDevice() async throws {
         let world = World()
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         let token = try await alice.listen()
         try await alice.subscribe([SubscriptionsTests.database("d")])
         try await world.service.removeZone(

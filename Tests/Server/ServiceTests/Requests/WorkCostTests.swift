@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -63,11 +64,8 @@ import Testing
 
     /// A page of megabytes costs more than a small one, and the next request pays for it.
     @Test func pageCostsItsBytes() async throws {
-        var limits = Limits()
-        limits.requestsInBurst = 40
-        let world = World(limits: limits, isThrottled: true)
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify(
             (0..<20).map { number in
                 hut(
@@ -90,13 +88,13 @@ import Testing
 
     /// Large requests, and those of who asked for much, are answered and encoded on threads of their own.
     @Test func heavyRequestsLeaveTheThreadsOfOthersAlone() async throws {
-        var limits = Limits()
-        limits.lightRequestsPerSecond = 10_000
-        limits.bytesCountedAsRequest = 10
-        let world = World(limits: limits, heavyThreads: 1)
+        let world = World(
+            limits: .with {
+                $0.lightRequestsPerSecond = 10_000
+                $0.bytesCountedAsRequest = 10
+            }, heavyThreads: 1)
         let threads = try #require(world.service.pipeline.heavy).threads
-        let alice = try await world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a", [beds(3)])], in: "Trips")
         _ = try await read(alice, "Trips")
         #expect(threads.stepsRun == 0)
@@ -106,8 +104,7 @@ import Testing
         #expect(steps >= 2)
         _ = try await read(alice, "Trips")
         #expect(threads.stepsRun > steps)
-        let bob = try await world.person("bob")
-        try await bob.makeZone("Trips")
+        let bob = try await world.person("bob", with: "Trips")
         let before = threads.stepsRun
         _ = try await read(bob, "Trips")
         #expect(threads.stepsRun == before && threads.senders == 0)

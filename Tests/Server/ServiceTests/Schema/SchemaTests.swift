@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -86,10 +87,13 @@ import Testing
     @Test(arguments: Backend.allCases) func recordTypeHasAFieldLimit(
         _ backend: Backend
     ) async throws {
-        var limits = Limits()
-        limits.fieldsPerRecordType = 3
-        limits.recordTypesPerContainer = 2
-        let alice = try await World(backend.storage(), limits: limits).person("alice")
+        let alice = try await World(
+            backend.storage(),
+            limits: .with {
+                $0.fieldsPerRecordType = 3
+                $0.recordTypesPerContainer = 2
+            }
+        ).person("alice")
         func hutWith(_ name: String, _ fields: [String]) -> RecordsModify.Operation {
             hut(.create, name, fields.map { text($0, "x") })
         }

@@ -112,17 +112,9 @@ private struct SharingFeed {
     var names: Set<String> = []
 
     mutating func catchUp(_ tree: LargeShareTests.Hierarchy) async throws {
-        while true {
-            let page = try #require(
-                try await tree.paul.changes(
-                    in: zone("Trips", of: tree.ida), since: token, limit: 7
-                ).page)
-            for result in page.records {
-                if let name = result.record?.recordName, name != "S" { names.insert(name) }
-                if let name = result.tombstone?.recordName { names.remove(name) }
-            }
-            token = page.syncToken
-            if !page.moreComing { return }
+        for result in try await tree.changes(since: &token, limit: 7) {
+            if let name = result.record?.recordName, name != "S" { names.insert(name) }
+            if let name = result.tombstone?.recordName { names.remove(name) }
         }
     }
 }

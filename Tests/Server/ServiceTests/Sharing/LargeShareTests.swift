@@ -1,6 +1,7 @@
 import Foundation
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -52,9 +53,21 @@ import Testing
         }
 
         func step() async throws -> Bool {
-            let store = try await storage.store(
-                for: DatabaseAddress(world.address, .private(owner: ida.name)))
-            return try await world.service.components.longChanges.step(store)
+            try await world.step(ida, in: storage)
+        }
+
+        /// What Paul receives by the zone's feed, page by page.
+        func changes(since token: inout String?, limit: Int) async throws -> [RecordResult] {
+            var results: [RecordResult] = []
+            while true {
+                let page = try #require(
+                    try await paul.changes(
+                        in: zone("Trips", of: ida), since: token, limit: limit
+                    ).page)
+                results += page.records
+                token = page.syncToken
+                if !page.moreComing { return results }
+            }
         }
 
         /// What Paul finds of the hierarchy.
@@ -163,12 +176,13 @@ import Testing
     /// The steps follow by themselves, without a further request.
     @Test func stepsFollowByThemselves() async throws {
         let storage = try Backend.memory.storage()
-        var limits = Limits()
-        limits.recordsPerShareChange = 10
-        limits.recordsPerStep = 3
-        let world = World(storage, limits: limits)
-        let ida = try await world.person("ida@example.org")
-        try await ida.makeZone("Trips")
+        let world = World(
+            storage,
+            limits: .with {
+                $0.recordsPerShareChange = 10
+                $0.recordsPerStep = 3
+            })
+        let ida = try await world.person("ida@example.org", with: "Trips")
         try await ida.modify([hut(.create, "root")], in: "Trips")
         try await ida.modify(
             (0..<50).map { hut(.create, "h\($0)", parent: .some("root")) }, in: "Trips")
@@ -193,17 +207,9 @@ private struct Feed {
     var deleted: Set<String> = []
 
     mutating func catchUp(_ tree: LargeShareTests.Hierarchy) async throws {
-        while true {
-            let page = try #require(
-                try await tree.paul.changes(
-                    in: zone("Trips", of: tree.ida), since: token, limit: 3
-                ).page)
-            for result in page.records {
-                if let name = result.record?.recordName { received[name, default: 0] += 1 }
-                if let name = result.tombstone?.recordName { deleted.insert(name) }
-            }
-            token = page.syncToken
-            if !page.moreComing { return }
+        for result in try await tree.changes(since: &token, limit: 3) {
+            if let name = result.record?.recordName { received[name, default: 0] += 1 }
+            if let name = result.tombstone?.recordName { deleted.insert(name) }
         }
     }
 }

@@ -8,8 +8,7 @@ import Testing
 /// Shares as records: made, changed and ended by their owner.
 @Suite struct ShareTests {
     private func owner(limits: Limits = Limits()) async throws -> Person {
-        let ida = try await World(limits: limits).person("ida@example.org")
-        try await ida.makeZone("Trips")
+        let ida = try await World(limits: limits).person("ida@example.org", with: "Trips")
         return ida
     }
 
@@ -328,8 +327,7 @@ import Testing
 
     @Test("Where the schema is fixed, shares are made all the same")
     func fixedProductionSchemaAllowsShares() async throws {
-        let ida = try await World(environment: .production).person("ida@example.org")
-        try await ida.makeZone("Trips")
+        let ida = try await World(environment: .production).person("ida@example.org", with: "Trips")
         let result = try await ida.modify(
             [share(.create, ShareDictionary.zoneShareName, title: "All")], in: "Trips")[0]
         #expect(result.values["cloudkit.title"] == .string("All"))

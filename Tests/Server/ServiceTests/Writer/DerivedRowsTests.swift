@@ -72,8 +72,7 @@ import Testing
 
     @Test func newShareThatGoesByACascadeSharesNothing() async throws {
         let place = StoredWorld()
-        let alice = try await place.world.person("alice")
-        try await alice.makeZone("Trips")
+        let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "root"), hut(.create, "other")], in: "Trips")
         var operation = share(.create, "Share", of: "root")
         operation.record.fields = .values([owner("other")])
@@ -86,9 +85,7 @@ import Testing
     // MARK: Replaced states
 
     @Test func deletionForgetsTheStatesBeforeOneThatWasTooLarge() async throws {
-        var limits = Limits()
-        limits.ancestorBytes = 200
-        let place = StoredWorld(limits: limits)
+        let place = StoredWorld(limits: .with { $0.ancestorBytes = 200 })
         let alice = try await place.world.person("alice")
         for length in [1, 500, 2, 3] {
             try await alice.modify([
@@ -101,9 +98,7 @@ import Testing
     }
 
     @Test func joiningAShareKeepsNoMoreStatesThanASave() async throws {
-        var limits = Limits()
-        limits.ancestorChanges = 2
-        let place = StoredWorld(limits: limits)
+        let place = StoredWorld(limits: .with { $0.ancestorChanges = 2 })
         let alice = try await place.world.person("alice")
         let link = try await sharedRoot(alice)
         for name in ["bob", "carol", "dan", "eve"] {

@@ -3,26 +3,6 @@ import Testing
 
 /// One gate: records are written by `RecordWriter` alone, and in SQL in one file alone.
 @Suite struct RecordWriterSourceTests {
-    private static let sources = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Sources")
-
-    /// The code of every file of the server by its path in `Sources/Server`, without comments.
-    private static func code() throws -> [String: String] {
-        let folder = sources.appendingPathComponent("Server")
-        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
-            .filter { $0.hasSuffix(".swift") }
-        return try Dictionary(
-            uniqueKeysWithValues: paths.map { path in
-                let text = try String(
-                    contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
-                let code = text.split(separator: "\n")
-                    .filter { !$0.drop { $0 == " " }.hasPrefix("//") }
-                return (path, code.joined(separator: "\n"))
-            })
-    }
-
     /// The files whose code matches one of some expressions.
     private static func files(
         matching expressions: [String], _ code: [String: String]
@@ -35,7 +15,7 @@ import Testing
     /// A `StoreWriter` cannot write a record, and the maintainers' `DerivedRowWriter` cannot either: so it is
     /// enough to see who gets a `RecordTransaction`.
     @Test func onlyTheWriterHasATransactionThatWritesRecords() throws {
-        let service = try Self.code().filter { !$0.key.hasPrefix("Storage/") }
+        let service = try SourceCode.files(in: "Server").filter { !$0.key.hasPrefix("Storage/") }
         #expect(service.count > 200)
         #expect(
             try Self.files(matching: [#"\bRecordTransaction\b"#], service) == [
@@ -55,7 +35,7 @@ import Testing
     }
 
     @Test func onlyMaintainersWriteDerivedRows() throws {
-        let service = try Self.code().filter {
+        let service = try SourceCode.files(in: "Server").filter {
             !$0.key.hasPrefix("Storage/") && !$0.key.hasPrefix("Service/Writer/")
         }
         #expect(
@@ -71,14 +51,16 @@ import Testing
             #"\[[^\]]*"record"[^\]]*\]"#,
         ]
         #expect(
-            try Self.files(matching: statements, Self.code()) == [
+            try Self.files(matching: statements, SourceCode.files(in: "Server")) == [
                 "Storage/Records/SQLiteTransaction+Records.swift"
             ])
     }
 
     /// A file that is not in the list of maintainers would maintain nothing.
     @Test func everyMaintainerIsInTheList() throws {
-        let writer = try Self.code().filter { $0.key.hasPrefix("Service/Writer/") }
+        let writer = try SourceCode.files(in: "Server").filter {
+            $0.key.hasPrefix("Service/Writer/")
+        }
         let list = try #require(writer["Service/Writer/RecordMaintainer.swift"])
         let names = writer.values.flatMap { text in
             text.matches(of: /struct (\w+): RecordMaintainer \{/).map { String($0.1) }

@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusStorage
+import StratusTesting
 
 /// Random requests to a store, the same for the same seed. Zones, records and users are few, so that the
 /// requests meet one another's rows.
@@ -10,13 +11,13 @@ struct StoreScript {
         var isUndone: Bool
     }
 
-    private var random: SeededGenerator
+    private var random: SeededNumbers
     /// Counts what must not be the same twice: moments at which assets were touched, blobs.
     private var count: Int64 = 0
     private var deletedAncestors: (version: Int64, zone: String) = (0, "A")
 
     init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
+        random = SeededNumbers(seed: seed)
     }
 
     mutating func next() -> Request {
@@ -195,22 +196,5 @@ struct StoreScript {
                 zone: zone(), roots: roots(), cursor(), limit: limit(),
                 payloadBytes: payloadBytes())
         }
-    }
-}
-
-/// SplitMix64: small, and the same on every machine.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -4,6 +4,14 @@ import StratusTesting
 /// the seed.
 struct Plan: Sendable {
     static let fields = ["f0", "f1", "f2"]
+    /// The field with an asset; its number is behind those of the others.
+    static let photo = "photo"
+    static let photoField = fields.count
+
+    static func name(ofField number: Int) -> String {
+        number == photoField ? photo : fields[number]
+    }
+
     /// Records of the zone that stays, then those of the one that may go.
     static let recordsPerZone = [5, 2]
     static let zones = ["Kept", "Temporary"]
@@ -21,7 +29,16 @@ struct Plan: Sendable {
     var hasRestores: Bool
     var hasAccountSwitches: Bool
     var hasLongAbsences: Bool
-    var steps: [Step] = []
+    /// A hundred steps that every world has, then those that come between them.
+    private(set) var steps: [Step] = []
+    /// The places of the steps, in the order in which they are done.
+    private(set) var order: [Int] = []
+    /// Assets come, change and go. Not where an older copy is restored: what it lost of them is not promised.
+    private(set) var hasAssets = false
+    /// Two records are saved together, whose sum stays the same.
+    private(set) var hasTransfers = false
+    /// The app's resolver knows no times of edits, and compares with the ancestor.
+    private(set) var decidesByAncestor = false
 
     init(seed: UInt64, stepCount: Int = 100) {
         var numbers = SeededNumbers(seed: seed ^ 0x504C_414E)
@@ -42,6 +59,21 @@ struct Plan: Sendable {
             startsRunning.append(chance(0.5))
         }
         for _ in 0..<stepCount { steps.append(step(&numbers)) }
+        // Of their own numbers: a kept seed's hundred steps stay what they were.
+        var more = SeededNumbers(seed: seed ^ 0x4D4F_5245)
+        hasAssets = !hasRestores && more.below(3) == 0
+        hasTransfers = !hasRestores && more.below(4) == 0
+        decidesByAncestor = !hasRestores && more.below(6) == 0
+        let between = between(stepCount, &more)
+        var place = stepCount
+        for next in 0..<stepCount {
+            for step in between[next] ?? [] {
+                steps.append(step)
+                order.append(place)
+                place += 1
+            }
+            order.append(next)
+        }
     }
 
     private func step(_ numbers: inout SeededNumbers) -> Step {

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Started with `posix_spawn`: Foundation's `Process` on Linux reads past the end of a buffer when it
 /// looks for open files, and ends the tests where these have more than about 1,300.
-final class ChildProcess: Sendable {
-    let identifier: pid_t
+package final class ChildProcess: Sendable {
+    package let identifier: pid_t
     private let status = Mutex<Int32?>(nil)
 
     /// Starts a program, which inherits no open files but these.
@@ -17,7 +17,7 @@ final class ChildProcess: Sendable {
     ///   - output: Nil writes nowhere.
     ///   - error: Nil writes where the tests write.
     ///   - environment: What the program finds beside the tests' own variables.
-    init(
+    package init(
         _ command: [String], input: FileHandle? = nil, output: FileHandle? = nil,
         error: FileHandle? = nil, environment: [String: String] = [:]
     ) throws {
@@ -53,15 +53,23 @@ final class ChildProcess: Sendable {
     ///
     /// - Returns: the exit status; the signal's number if one ended it.
     @discardableResult
-    func end(with signal: Int32 = 0) -> Int32 {
+    package func end(with signal: Int32 = 0) -> Int32 {
         status.withLock { status in
             if let status { return status }
             if signal != 0 { kill(identifier, signal) }
-            var word: Int32 = 0
-            while waitpid(identifier, &word, 0) < 0, errno == EINTR {}
-            let ended = word & 0x7f == 0 ? (word >> 8) & 0xff : word & 0x7f
+            let ended = Self.wait(for: identifier)
             status = ended
             return ended
         }
+    }
+
+    /// Waits for the end of a process that the tests started.
+    ///
+    /// - Returns: the exit status; the signal's number if one ended it.
+    @discardableResult
+    package static func wait(for identifier: pid_t) -> Int32 {
+        var word: Int32 = 0
+        while waitpid(identifier, &word, 0) < 0, errno == EINTR {}
+        return word & 0x7f == 0 ? (word >> 8) & 0xff : word & 0x7f
     }
 }

@@ -14,6 +14,10 @@ enum Step: Hashable, Sendable {
     case drop(device: Int)
     /// The process ends at a write, before or after it.
     case killAtWrite(device: Int, later: Int, isAfter: Bool)
+    /// The process ends between the commit of the next batch of records and its answer.
+    case dieUnanswered(device: Int)
+    /// Two records are changed in one atomic request: what one gets the other loses.
+    case transfer(user: Int)
     /// The disk is full for so many writes.
     case fillDisk(device: Int, writes: Int)
     case cutOff(device: Int)
@@ -27,6 +31,13 @@ enum Step: Hashable, Sendable {
     case takeCopy
     case restoreCopy
     case audit
+    /// A person gives a record a photo: one of its own, or one that others have too.
+    case attach(device: Int, record: Int, isCommon: Bool)
+    case detach(device: Int, record: Int)
+    /// A person looks at a record's photo, which is downloaded where it is not there.
+    case look(device: Int, record: Int)
+    /// The device makes room: photos that can be downloaded again go.
+    case evict(device: Int)
     /// Others run for so many steps.
     case turns(Int)
     case pass(seconds: Int)
@@ -40,6 +51,7 @@ enum Step: Hashable, Sendable {
         case .kill: "kill"
         case .drop: "drop"
         case .killAtWrite(_, _, let isAfter): isAfter ? "kill after write" : "kill before write"
+        case .dieUnanswered: "kill before answer"
         case .fillDisk: "disk full"
         case .cutOff: "partition"
         case .deleteZone: "zone deleted"

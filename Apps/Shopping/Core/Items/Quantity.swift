@@ -1,0 +1,47 @@
+/// How many of an item: a number of its own, "2 × milk", and no part of its name as in "2 pints milk".
+public enum Quantity {
+    public static let range = 1...9_999
+
+    /// Takes the number off a typed text: "2 × milk", "2x milk" and "milk × 2" are two of milk.
+    ///
+    /// - Returns: nil for a text that says no number, such as "2 pints milk".
+    public static func split(_ text: String) -> (quantity: Int, name: String)? {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        guard words.count > 1 else { return nil }
+        let ways: [(mark: [Substring], rest: ArraySlice<Substring>)] = [
+            (Array(words.prefix(2)), words.dropFirst(2)),
+            (Array(words.prefix(1)), words.dropFirst()),
+            (words.suffix(2).reversed(), words.dropLast(2)),
+            (Array(words.suffix(1)), words.dropLast()),
+        ]
+        for way in ways where !way.rest.isEmpty {
+            if let quantity = number(way.mark) {
+                return (quantity, way.rest.joined(separator: " "))
+            }
+        }
+        return nil
+    }
+
+    /// The text of an item: its name, behind the number where there are several.
+    public static func text(_ quantity: Int, _ name: String) -> String {
+        quantity == 1 ? name : "\(quantity) × \(name)"
+    }
+
+    /// Reads "2", of an entry or a command.
+    static func number(of text: String?) -> Int? {
+        text.flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
+    }
+
+    /// Reads "2 ×", "2×" and "×2".
+    private static func number(_ mark: [Substring]) -> Int? {
+        let isCross: (Character) -> Bool = { "×xX".contains($0) }
+        if mark.count == 2 {
+            guard mark[1].count == 1, mark[1].allSatisfy(isCross) else { return nil }
+            return number(of: String(mark[0]))
+        }
+        let word = mark[0]
+        if let last = word.last, isCross(last) { return number(of: String(word.dropLast())) }
+        if let first = word.first, isCross(first) { return number(of: String(word.dropFirst())) }
+        return nil
+    }
+}

@@ -1,0 +1,74 @@
+// The way to the app on this machine. The secret comes behind the # of the address, which no browser sends
+// anywhere, and is kept for this tab alone; it goes along in a header, which pages of other origins cannot send.
+
+const place = 'secret of ' + location.pathname;
+const given = location.hash.slice(1);
+if (/^[0-9a-f]{32}$/.test(given)) {
+  sessionStorage.setItem(place, given);
+  history.replaceState(null, '', location.pathname);
+}
+const secret = sessionStorage.getItem(place) ?? '';
+
+function request(path, options = {}) {
+  return fetch(path, {
+    ...options, headers: { ...options.headers, Authorization: 'Bearer ' + secret },
+  });
+}
+
+export class NotLetIn extends Error {}
+
+/** Asks for an action; answers with a sentence, or none, and whether it is an error. */
+export async function act(action, listID) {
+  try {
+    const answer = await request('api/actions', {
+      method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ listID, action }),
+    });
+    if (answer.status === 200 || answer.status === 422) return await answer.json();
+    return { sentence: (await answer.text()).trim(), isError: true };
+  } catch {
+    return { sentence: 'The app does not run on this machine any more; start it again.', isError: true };
+  }
+}
+
+export async function look(path, text) {
+  const answer = await request('api/' + path + (text ? '?text=' + encodeURIComponent(text) : ''));
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return answer.json();
+}
+
+/** Calls back with each state as it comes, and with null while there is no app. Never ends but without the secret. */
+export async function watch(show) {
+  for (;;) {
+    if (document.hidden) {
+      await new Promise((seen) => document.addEventListener('visibilitychange', seen, { once: true }));
+      continue;
+    }
+    const ending = new AbortController();
+    const hide = () => { if (document.hidden) ending.abort(); };
+    document.addEventListener('visibilitychange', hide);
+    try {
+      const answer = await request('api/states', { signal: ending.signal });
+      if (answer.status === 401) throw new NotLetIn((await answer.text()).trim());
+      let text = '';
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        text += value;
+        const events = text.split('\n\n');
+        text = events.pop();
+        // Whoever is slow needs the newest alone.
+        if (events.length) show(JSON.parse(events.at(-1).slice('data: '.length)));
+      }
+    } catch (error) {
+      if (error instanceof NotLetIn) throw error;
+    } finally {
+      document.removeEventListener('visibilitychange', hide);
+    }
+    if (!document.hidden) {
+      show(null);
+      await new Promise((again) => setTimeout(again, 1000));
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import ShoppingCore
+
+/// Why an action cannot be done, as a sentence.
+struct CannotDo: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ sentence: String) {
+        description = sentence
+    }
+}
+
+extension PageDevice {
+    /// Does what a page asks for; every page shows it when this returns.
+    package func perform(_ request: PageRequest) async -> PageAnswer {
+        forgetMarks()
+        var answer: PageAnswer
+        do {
+            answer = PageAnswer(try await self.answer(to: request))
+        } catch {
+            answer = PageAnswer(ShoppingSentence.of(error), isError: true)
+        }
+        await refresh()
+        await publish()
+        return answer
+    }
+
+    private func answer(to request: PageRequest) async throws -> String? {
+        switch request.action {
+        case .open(let listID):
+            await open(ListID(text: listID))
+            return nil
+        case .close:
+            closeList()
+            return nil
+        case .create(let title): return try await create(title)
+        case .goOnline: return try await goOnline(true)
+        case .goOffline: return try await goOnline(false)
+        case .sync: return try await sync()
+        case .retryRefused:
+            try await store.retry(try await store.refusedChanges())
+            return "They are sent again."
+        case .giveUpRefused:
+            try await store.giveUp(try await store.refusedChanges())
+            return "They are dropped."
+        case .join(let link): return try await join(link)
+        case .ask(let link): return try await ask(link)
+        default:
+            let (listID, list) = try await list(of: request)
+            if let actions = try await changes(request.action, of: listID, list) {
+                try await store.perform(actions, in: listID)
+                return nil
+            }
+            return try await answerFurther(to: request.action, listID, list)
+        }
+    }
+
+    /// The list that the person saw, which is open still.
+    private func list(of request: PageRequest) async throws -> (ListID, ShoppingList) {
+        guard let openListID, let list = await store.list(openListID) else {
+            throw CannotDo("No list is open.")
+        }
+        if let listID = request.listID, listID != openListID.description {
+            throw CannotDo("Another list was opened meanwhile; nothing is changed.")
+        }
+        return (openListID, list)
+    }
+
+    // MARK: Lists and items
+
+    private func create(_ text: String) async throws -> String? {
+        let title = Self.trimmed(text)
+        guard !title.isEmpty else { throw CannotDo("Give the list a name.") }
+        await open(try await store.create(title: title))
+        return nil
+    }
+
+    static func trimmed(_ text: String) -> String {
+        let rest = text.drop(while: \.isWhitespace)
+        let trimmed = String(rest.reversed().drop(while: \.isWhitespace).reversed())
+        return String(trimmed.prefix(ShoppingLimits.nameCharacters))
+    }
+
+    private func named(_ text: String) throws -> String {
+        let name = Self.trimmed(text)
+        guard !name.isEmpty else { throw CannotDo("Type a name.") }
+        return name
+    }
+
+    /// What changes the list; nil for what is more than that.
+    private func changes(
+        _ action: PageAction, of listID: ListID, _ list: ShoppingList
+    ) async throws -> [ShoppingAction]? {
+        switch action {
+        case .add(let text):
+            let names = PastedText(text.split(separator: ";").joined(separator: "\n")).names
+            guard !names.isEmpty else { throw CannotDo("Type what to buy.") }
+            return [.add(names: names, afterItemID: list.items.last?.id)]
+        case .tick(let itemID): return [.tick(itemID: itemID)]
+        case .untick(let itemID): return [.untick(itemID: itemID)]
+        case .remove(let itemID): return [.remove(itemID: itemID)]
+        case .addAgain(let itemID):
+            guard let row = screen?.rows.first(where: { $0.id == itemID }), row.isRemoved else {
+                throw CannotDo("This is on the list already.")
+            }
+            return [
+                .addAgain(
+                    itemID: itemID, name: row.item.name, afterItemID: list.items.last?.id)
+            ]
+        case .rename(let itemID, let name):
+            return [.rename(itemID: itemID, name: try named(name))]
+        case .note(let itemID, let text):
+            return [.note(itemID: itemID, text: Self.trimmed(text))]
+        case .category(let itemID, let name):
+            return [.category(itemID: itemID, name: Self.trimmed(name))]
+        case .moveUp(let itemID): return try move(itemID, isUp: true, in: list)
+        case .moveDown(let itemID): return try move(itemID, isUp: false, in: list)
+        case .renameList(let title): return [.renameList(title: try named(title))]
+        case .recolour(let colour): return [.recolour(colour: try named(colour))]
+        case .clearBought: return list.clearingBought
+        case .mergeDuplicates: return list.duplicates.flatMap { list.merging($0) }
+        case .undo(let eventID):
+            let lines = ActivityHistory(try await store.activity(of: listID)).lines
+            guard let undo = lines.first(where: { $0.id == eventID })?.undo else {
+                throw CannotDo("This cannot be taken back.")
+            }
+            return [undo]
+        default: return nil
+        }
+    }
+
+    /// Moves an item past its neighbour in the aisle.
+    private func move(
+        _ itemID: String, isUp: Bool, in list: ShoppingList
+    ) throws -> [ShoppingAction] {
+        let sections = catalogue.sections(of: list.items)
+        guard let rows = sections.first(where: { $0.rows.contains { $0.id == itemID } })?.rows,
+            let place = rows.firstIndex(where: { $0.id == itemID }),
+            rows.indices.contains(place + (isUp ? -1 : 1))
+        else {
+            throw CannotDo("It stands at the \(isUp ? "top" : "bottom") of its aisle already.")
+        }
+        guard isUp else { return [.move(itemID: itemID, afterItemID: rows[place + 1].id)] }
+        return [.move(itemID: itemID, afterItemID: place > 1 ? rows[place - 2].id : nil)]
+    }
+
+    // MARK: Looking
+
+    /// What happened to the open list, newest first.
+    package func activity(limit: Int = 100) async throws -> PageActivity {
+        guard let openListID else { return PageActivity(lines: []) }
+        let history = ActivityHistory(try await store.activity(of: openListID))
+        return PageActivity(
+            lines: history.lines.suffix(limit).reversed().map { line in
+                PageActivity.Line(
+                    id: line.id, sentence: line.sentence, milliseconds: line.event.milliseconds,
+                    canUndo: line.undo != nil)
+            })
+    }
+
+    /// When a product was bought, the last time first.
+    package func purchases(of product: String) async throws -> PageActivity {
+        guard let openListID else { return PageActivity(lines: []) }
+        let history = ActivityHistory(try await store.activity(of: openListID))
+        return PageActivity(
+            lines: history.purchases(of: product, catalogue: catalogue).prefix(10).map { line in
+                PageActivity.Line(
+                    id: line.id, sentence: line.sentence, milliseconds: line.event.milliseconds,
+                    canUndo: false)
+            })
+    }
+
+    /// Products for what is being typed, the best first.
+    package nonisolated func suggestions(for text: String) -> [PageSuggestion] {
+        Catalogue.standard.suggestions(for: String(text.prefix(ShoppingLimits.nameCharacters)))
+            .prefix(5).map {
+                PageSuggestion(name: $0.product.name, aisle: $0.product.aisle.name)
+            }
+    }
+}

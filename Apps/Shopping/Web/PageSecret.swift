@@ -1,0 +1,21 @@
+import Crypto
+import StratusRuntime
+
+/// What a page shows in order to see and change the lists: any program, and any page in a browser,
+/// can reach a port of this machine.
+///
+/// It is in the address behind the `#`, which browsers send nowhere: not to a server, not as a
+/// referrer.
+package struct PageSecret: Hashable, Sendable {
+    package let text: String
+
+    /// 128 random bits, new at each start.
+    package init(world: World = .live) {
+        text = world.randomBytes(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// Compares hashes, which takes the same time wherever two texts differ.
+    func isSame(as shown: String) -> Bool {
+        SHA256.hash(data: Array(shown.utf8)) == SHA256.hash(data: Array(text.utf8))
+    }
+}

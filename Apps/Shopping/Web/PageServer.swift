@@ -1,0 +1,171 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import StratusRuntime
+import Synchronization
+
+/// Serves a device's page on this machine alone, for a browser.
+///
+/// ```swift
+/// let server = PageServer(device: device)
+/// try await server.run { address in print(address) }
+/// ```
+package struct PageServer: Sendable {
+    /// Bytes of a request's body.
+    package static let bodyBytes = 256 * 1_024
+    /// Connections at a time.
+    static let connections = 64
+
+    package let secret: PageSecret
+    private let device: PageDevice
+    private let port: Int
+    private let bodySeconds: Double
+    private let world: World
+    private let framedBy: [String]
+
+    /// - Parameters:
+    ///   - port: 0 takes a free one.
+    ///   - bodySeconds: how long a request's body may take to come.
+    ///   - framedBy: origins whose pages may show this page in a frame.
+    package init(
+        device: PageDevice, port: Int = 0, bodySeconds: Double = 10, framedBy: [String] = [],
+        world: World = .live
+    ) {
+        self.device = device
+        self.port = port
+        self.bodySeconds = bodySeconds
+        self.framedBy = framedBy
+        self.world = world
+        secret = PageSecret(world: world)
+    }
+
+    /// Serves until the task is cancelled or its service group shuts down.
+    ///
+    /// - Parameter onListening: called with the page's whole address, the secret in it.
+    package func run(onListening: @escaping @Sendable (String) async -> Void) async throws {
+        let secret = secret
+        try await LocalApplication(
+            files: PageFile.ofDevice, port: port,
+            guarding: { port in
+                PageGuard(secret: secret, frames: { PageFrames(shownBy: framedBy) }, port: port)
+            }, adding: addRoutes
+        ).run { port in await onListening("http://127.0.0.1:\(port)/#\(secret.text)") }
+    }
+
+    // MARK: Routes
+
+    private func addRoutes(to router: Router<BasicRequestContext>) {
+        router.get("api/states") { request, _ in await states(to: request) }
+        router.get("api/activity") { _, _ in try json(try await device.activity()) }
+        router.get("api/purchases") { request, _ in
+            try json(try await device.purchases(of: text(request)))
+        }
+        router.get("api/suggestions") { request, _ in
+            try json(device.suggestions(for: text(request)))
+        }
+        router.post("api/actions") { request, _ in
+            let action = try await action(in: request)
+            let answer = await device.perform(action)
+            return try json(answer, status: answer.isError ? .unprocessableContent : .ok)
+        }
+    }
+
+    private func text(_ request: Request) -> String {
+        request.uri.queryParameters["text"].map { String($0) } ?? ""
+    }
+
+    private func json(
+        _ value: some Encodable, status: HTTPResponse.Status = .ok
+    ) throws -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(value))))
+    }
+
+    private func action(in request: Request) async throws -> PageRequest {
+        // A form of another page has a type of its own.
+        guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
+            throw HTTPError(.unsupportedMediaType, message: "Send JSON.")
+        }
+        let body = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask { try await request.body.collect(upTo: Self.bodyBytes) }
+            group.addTask {
+                try await world.timeout(bodySeconds)
+                throw HTTPError(.requestTimeout, message: "The request did not come in time.")
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? ByteBuffer()
+        }
+        do {
+            return try JSONDecoder().decode(PageRequest.self, from: Data(body.readableBytesView))
+        } catch {
+            throw HTTPError(.badRequest, message: "This is no action.")
+        }
+    }
+
+    /// Server-sent events: each is the whole state, until the page goes or the app ends.
+    private func states(to request: Request) async -> Response {
+        let states = await device.states()
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream"],
+            body: ResponseBody { writer in
+                // Only the closure writes, until it is over.
+                nonisolated(unsafe) var open = writer
+                // A page that goes ends its connection, and what waits for the next state.
+                try? await request.body.consumeWithCancellationOnInboundClose { _ in
+                    for await state in states.cancelOnGracefulShutdown() {
+                        let json = String(
+                            decoding: try JSONEncoder().encode(state), as: UTF8.self)
+                        try await open.write(ByteBuffer(string: "data: \(json)\n\n"))
+                    }
+                }
+                try await open.finish(nil)
+            })
+    }
+}
+
+/// A server on this machine alone: files that are part of the program, and what else a page needs.
+struct LocalApplication: Sendable {
+    let files: [PageFile]
+    let port: Int
+    let guarding: @Sendable (_ port: @escaping @Sendable () -> Int) -> PageGuard
+    var adding: @Sendable (Router<BasicRequestContext>) -> Void = { _ in }
+
+    func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
+        let taken = TakenPort()
+        let router = Router()
+        router.add(middleware: guarding { taken.port.withLock { $0 } })
+        for file in files {
+            router.get("\(file.path)") { _, _ in
+                Response(
+                    status: .ok, headers: [.contentType: file.contentType],
+                    body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+            }
+        }
+        adding(router)
+        var logger = Logger(label: "shopping")
+        // What a browser does wrong is no message for who reads the terminal.
+        logger.logLevel = .critical
+        let application = Application(
+            router: router,
+            server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: port), serverName: nil,
+                availableConnectionsDelegate: .maximum(PageServer.connections, logger: logger)),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? port
+                taken.port.withLock { $0 = port }
+                await onListening(port)
+            },
+            logger: logger)
+        try await application.run()
+    }
+}
+
+/// Known when the system has given it.
+private final class TakenPort: Sendable {
+    let port = Mutex(0)
+}

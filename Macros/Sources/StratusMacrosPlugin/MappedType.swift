@@ -1,0 +1,283 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// A type that `@CloudRecord` stands on, as far as its syntax says.
+struct MappedType {
+    enum Kind {
+        /// A struct that is an entity.
+        case value
+        /// A final class.
+        case object
+        /// The properties of a `CloudObject`.
+        case fields
+    }
+
+    private(set) var kind = Kind.value
+    private(set) var name = ""
+    /// With a space behind it.
+    private(set) var access = ""
+    private(set) var recordType = ""
+    private(set) var isWeak = false
+    private(set) var properties: [MappedProperty] = []
+    private(set) var ignores: [String] = []
+    private(set) var syncID: String?
+    private(set) var changeDate: (property: String, field: String)?
+    private(set) var placeholder: String?
+    private(set) var problems: [Diagnostic] = []
+    /// Names of all variables.
+    private var variables: Set<String> = []
+    private var hasUnsetVariable = false
+    private var initializers: [InitializerDeclSyntax] = []
+    private var takenFields: Set<String> = []
+
+    init(_ node: AttributeSyntax, _ declaration: some DeclGroupSyntax) {
+        guard readKind(node, declaration) else { return }
+        readArguments(node)
+        for member in declaration.memberBlock.members {
+            if let initializer = member.decl.as(InitializerDeclSyntax.self) {
+                initializers.append(initializer)
+            } else if let variable = member.decl.as(VariableDeclSyntax.self) {
+                readVariable(variable)
+            }
+        }
+        checkKeys(declaration)
+        if problems.isEmpty, properties.isEmpty {
+            report("Give \(name) a variable: a record without fields has nothing to sync.", node)
+        }
+    }
+
+    func declares(_ variable: String) -> Bool { variables.contains(variable) }
+
+    /// Whether `init()` is there, as far as others may call it.
+    var isCreatable: Bool {
+        let isPublic = access == "public "
+        if initializers.isEmpty { return !hasUnsetVariable && !isPublic }
+        return initializers.contains { initializer in
+            initializer.signature.parameterClause.parameters.allSatisfy { $0.defaultValue != nil }
+                && initializer.signature.parameterClause.parameters.isEmpty
+                && initializer.optionalMark == nil
+                && initializer.signature.effectSpecifiers == nil
+                && (!isPublic || initializer.modifiers.has(.public))
+        }
+    }
+
+    private mutating func report(_ sentence: String, _ place: some SyntaxProtocol) {
+        problems.append(.problem(sentence, at: place))
+    }
+
+    // MARK: The type
+
+    /// - Returns: whether it is of a kind that can be mapped.
+    private mutating func readKind(
+        _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax
+    ) -> Bool {
+        let parameters: GenericParameterClauseSyntax?
+        if let type = declaration.as(StructDeclSyntax.self) {
+            name = type.name.text
+            parameters = type.genericParameterClause
+            let inherited = type.inheritanceClause?.inheritedTypes.map(\.type.trimmedDescription)
+            if inherited?.contains(where: { $0.hasSuffix("CloudFields") }) == true {
+                kind = .fields
+            }
+        } else if let type = declaration.as(ClassDeclSyntax.self) {
+            name = type.name.text
+            parameters = type.genericParameterClause
+            kind = .object
+            if !type.modifiers.has(.final) {
+                report("Make the class \(name) final: its objects sync from any thread.", type.name)
+            }
+        } else {
+            report("Put @CloudRecord on a struct or on a final class.", node)
+            return false
+        }
+        if let parameters {
+            report("Map a type without generic parameters: \(name) has some.", parameters)
+        }
+        access =
+            declaration.modifiers.has(.public)
+            ? "public " : declaration.modifiers.has(.package) ? "package " : ""
+        recordType = name
+        if kind == .fields, name.hasSuffix("Fields"), name != "Fields" {
+            recordType = String(name.dropLast("Fields".count))
+        }
+        return true
+    }
+
+    private mutating func readArguments(_ node: AttributeSyntax) {
+        for argument in node.labelled {
+            if argument.label?.text == "isWeak" {
+                guard let value = argument.expression.as(BooleanLiteralExprSyntax.self) else {
+                    report("Write true or false for isWeak.", argument.expression)
+                    continue
+                }
+                isWeak = value.literal.text == "true"
+            } else if let name = readName(argument.expression, "record type") {
+                recordType = name
+            }
+        }
+    }
+
+    /// The name that a string says; nil for `nil`, and for what is no name.
+    private mutating func readName(_ expression: ExprSyntax, _ what: String) -> String? {
+        if expression.is(NilLiteralExprSyntax.self) { return nil }
+        guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
+            report("Write the name of the \(what) as a string.", expression)
+            return nil
+        }
+        guard FieldName.isValid(text) else {
+            report(
+                "Name the \(what) by a letter, then letters, digits and underscores.", expression)
+            return nil
+        }
+        return text
+    }
+
+    /// A class and the properties of a `CloudObject` have their keys where they must be.
+    private mutating func checkKeys(_ declaration: some DeclGroupSyntax) {
+        guard kind == .object else { return }
+        let place = declaration.as(ClassDeclSyntax.self)?.name ?? .identifier("")
+        if syncID == nil, !declares("syncID") {
+            report(
+                "Declare syncID in \(name), or mark the property that holds the sync ID @CloudSyncID.",
+                place)
+        }
+        if changeDate == nil, !declares("changeDate") {
+            report(
+                "Declare changeDate in \(name), or mark the property that holds the date of the last"
+                    + " change @CloudChangeDate.", place)
+        }
+    }
+
+    // MARK: Its variables
+
+    private mutating func readVariable(_ variable: VariableDeclSyntax) {
+        let marks = Mark.all(of: variable)
+        if variable.modifiers.has(.static) || variable.modifiers.has(.class) {
+            return readStatic(variable, marks)
+        }
+        for binding in variable.bindings {
+            guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
+                report("Declare the properties one by one, each with a name.", binding.pattern)
+                continue
+            }
+            let name = pattern.identifier.text
+            variables.insert(name)
+            let property = Property(
+                name: name, place: Syntax(pattern), variable: variable, binding: binding)
+            if property.isStored, binding.initializer == nil, !property.isOptional {
+                hasUnsetVariable = true
+            }
+            read(property, marks)
+        }
+    }
+
+    private mutating func readStatic(_ variable: VariableDeclSyntax, _ marks: [Mark]) {
+        guard let first = marks.first else { return }
+        let name = variable.bindings.first?.pattern.trimmedDescription ?? ""
+        guard first.kind == .placeholder else {
+            return report("Mark a property of each object: \(name) is static.", first.node)
+        }
+        placeholder = name
+    }
+
+    private mutating func read(_ property: Property, _ marks: [Mark]) {
+        let name = property.name
+        if marks.count > 1 {
+            return report("Mark \(name) once: its marks contradict each other.", marks[1].node)
+        }
+        let mark = marks.first
+        switch mark?.kind {
+        case .local: return
+        case .ignore:
+            ignores.append(name)
+            return
+        case .placeholder:
+            return report(
+                "Make \(name) static: the placeholder stands for all absent objects.",
+                property.place)
+        default: break
+        }
+        let isKey = mark?.kind == .syncID || mark?.kind == .changeDate
+        if !isKey, name == "syncID" || name == "changeDate" {
+            guard kind == .fields else { return }
+            return report(
+                "Rename \(name): the CloudObject around these properties has it.", property.place)
+        }
+        guard property.isStored || mark != nil else { return }
+        if let sentence = property.trouble { return report(sentence, property.place) }
+        if isKey, kind == .fields {
+            return report(
+                "Remove \(name): the CloudObject around these properties has it.", property.place)
+        }
+        switch mark?.kind {
+        case .syncID: syncID = name
+        case .changeDate: takeChangeDate(property, mark)
+        default: takeField(property, mark)
+        }
+    }
+
+    private mutating func takeChangeDate(_ property: Property, _ mark: Mark?) {
+        var field = "changeDate"
+        if let argument = mark?.node.labelled.first {
+            guard let name = readName(argument.expression, "field") else { return }
+            field = name
+        }
+        changeDate = (property.name, field)
+        claim(field, property)
+    }
+
+    private mutating func takeField(_ property: Property, _ mark: Mark?) {
+        var mapped = MappedProperty(name: property.name, field: property.name)
+        for argument in mark?.node.labelled ?? [] {
+            if argument.label?.text == "to" {
+                let text = argument.expression.trimmedDescription
+                mapped.target = text
+            } else if argument.expression.is(NilLiteralExprSyntax.self) {
+                continue
+            } else if let name = readName(argument.expression, "field") {
+                mapped.field = name
+            } else {
+                return
+            }
+        }
+        if mapped.target != nil {
+            guard let type = property.typeText, ["String?", "[String]"].contains(type) else {
+                return report(
+                    "Declare \(property.name) as String? or [String]: it holds sync IDs.",
+                    property.place)
+            }
+            mapped.isList = type == "[String]"
+        } else if let sentence = property.typeTrouble {
+            return report(sentence, Syntax(property.type ?? TypeSyntax("Any")))
+        } else if !property.isOptional {
+            mapped.missing = property.constant
+        }
+        if !FieldName.isValid(mapped.field) {
+            return report(
+                "Name the field of \(property.name) with @CloudField: a field's name is a letter, then"
+                    + " letters, digits and underscores.", property.place)
+        }
+        claim(mapped.field, property)
+        properties.append(mapped)
+    }
+
+    private mutating func claim(_ field: String, _ property: Property) {
+        let isTaken =
+            !takenFields.insert(field).inserted || (field == "changeDate" && changeDate == nil)
+        if isTaken {
+            report(
+                "Name the field of \(property.name) otherwise: \(field) is taken.", property.place)
+        }
+    }
+}
+
+/// A line of the map.
+struct MappedProperty {
+    var name: String
+    var field: String
+    /// The type that sync IDs name, as it is written.
+    var target: String?
+    var isList = false
+    /// The value where a record lacks the field, as it is written.
+    var missing: String?
+}

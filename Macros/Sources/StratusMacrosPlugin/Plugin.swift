@@ -1,0 +1,16 @@
+import SwiftCompilerPlugin
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+@main
+struct StratusMacrosPlugin: CompilerPlugin {
+    let providingMacros: [any Macro.Type] = [CloudRecordMacro.self, MarkMacro.self]
+}
+
+/// A mark on a property: it writes nothing itself.
+public struct MarkMacro: PeerMacro {
+    public static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] { [] }
+}

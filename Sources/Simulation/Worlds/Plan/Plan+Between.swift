@@ -1,0 +1,92 @@
+import StratusTesting
+
+/// What comes between the hundred steps that every world has.
+extension Plan {
+    /// The steps before each of the others.
+    func between(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
+        var between: [Int: [Step]] = [:]
+        func add(_ steps: [Step], _ numbers: inout SeededNumbers) {
+            between[numbers.below(stepCount), default: []] += steps
+        }
+        if hasAssets {
+            for _ in 0..<12 + numbers.below(12) { add([assetStep(&numbers)], &numbers) }
+        }
+        if hasTransfers {
+            for _ in 0..<6 { add([.transfer(user: numbers.below(userCount))], &numbers) }
+        }
+        for _ in 0..<numbers.below(3) { add(unansweredSave(&numbers), &numbers) }
+        if decidesByAncestor {
+            for _ in 0..<3 { add(unansweredEdit(&numbers), &numbers) }
+        }
+        if hasRestores {
+            for _ in 0..<2 { add(lostEdit(&numbers), &numbers) }
+        }
+        return between
+    }
+
+    private func assetStep(_ numbers: inout SeededNumbers) -> Step {
+        let device = numbers.below(devices.count)
+        let record = record(&numbers)
+        switch numbers.below(20) {
+        case 0..<9:
+            return .attach(device: device, record: record, isCommon: numbers.below(4) == 0)
+        case 9..<11: return .detach(device: device, record: record)
+        case 11..<16: return .look(device: device, record: record)
+        case 16..<18: return .evict(device: device)
+        default: return .sync(device: device)
+        }
+    }
+
+    /// The process ends between the commit and the answer of a new record's save, and another device of the user
+    /// deletes the record meanwhile.
+    private func unansweredSave(_ numbers: inout SeededNumbers) -> [Step] {
+        let (one, other) = twoDevices(&numbers)
+        let record = record(&numbers)
+        return [
+            .delete(device: one, record: record), .sync(device: one), .pass(seconds: 3),
+            .make(device: one, record: record), .dieUnanswered(device: one), .sync(device: one),
+            .pass(seconds: 3), .sync(device: other), .pass(seconds: 3),
+            .delete(device: other, record: record), .sync(device: other), .pass(seconds: 3),
+        ]
+    }
+
+    /// The same with an edit, while another device edits another field; then the first one edits its field again.
+    private func unansweredEdit(_ numbers: inout SeededNumbers) -> [Step] {
+        let (one, other) = twoDevices(&numbers)
+        let record = record(&numbers)
+        let field = numbers.below(Self.fields.count)
+        return [
+            .sync(device: one), .pass(seconds: 3),
+            .edit(device: one, record: record, field: field), .dieUnanswered(device: one),
+            .sync(device: one), .pass(seconds: 3), .sync(device: other), .pass(seconds: 3),
+            .edit(device: other, record: record, field: (field + 1) % Self.fields.count),
+            .sync(device: other), .pass(seconds: 3),
+            .edit(device: one, record: record, field: field), .kill(device: one),
+            .sync(device: one), .pass(seconds: 3),
+        ]
+    }
+
+    /// An edit that only its device has, after the service is put back to a copy.
+    private func lostEdit(_ numbers: inout SeededNumbers) -> [Step] {
+        let device = numbers.below(devices.count)
+        let record = record(&numbers)
+        return [
+            .sync(device: device), .pass(seconds: 3), .takeCopy,
+            .edit(device: device, record: record, field: numbers.below(Self.fields.count)),
+            .sync(device: device), .pass(seconds: 3), .restoreCopy,
+        ]
+    }
+
+    private func record(_ numbers: inout SeededNumbers) -> Int {
+        numbers.below(Self.recordsPerZone.reduce(0, +))
+    }
+
+    /// Two devices, of one user if somebody has two.
+    private func twoDevices(_ numbers: inout SeededNumbers) -> (Int, Int) {
+        let one = numbers.below(devices.count)
+        let others = devices.indices.filter { $0 != one }
+        let own = others.filter { devices[$0] == devices[one] }
+        let chosen = own.isEmpty ? others : own
+        return (one, chosen[numbers.below(chosen.count)])
+    }
+}

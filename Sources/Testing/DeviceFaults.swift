@@ -1,0 +1,161 @@
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusWire
+import Synchronization
+
+extension TestCloud {
+    /// What goes wrong on the way of one device to this cloud, whoever is signed in there.
+    ///
+    /// - Parameter device: as in ``connect(user:device:world:keyStore:)``.
+    public func faults(on device: String) -> DeviceFaults {
+        DeviceFaults(device: device, script: deviceScript)
+    }
+}
+
+/// The way of one device to a test's cloud: its next requests fail, come late or lose their answer, its notifications are lost
+/// or come twice, or it has no network at all, while other devices of the same user go on.
+///
+/// ```swift
+/// cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+/// cloud.faults(on: "tablet").isCutOff = true
+/// ```
+///
+/// A request meets the first fault that fits it. ``CloudFaults`` has what only the service can do, such as expired tokens.
+public struct DeviceFaults: Sendable {
+    let device: String
+    let script: DeviceScript
+
+    /// What happens to a request.
+    public enum Effect: Hashable, Sendable {
+        /// The request is not served; its answer is an error.
+        case answer(
+            ServiceError.Code, retryAfterSeconds: Double? = nil,
+            frameworkCode: FrameworkErrorCode? = nil)
+        /// The request is served after a time, in seconds of the service's world.
+        case delay(seconds: Double)
+        /// The request is not served, and its connection is lost.
+        case dropConnectionBeforeCommit
+        /// The request is served, and its connection is lost before the answer.
+        case dropConnectionAfterCommit
+    }
+
+    /// Whether the device has no network: no request arrives, and no notification.
+    public var isCutOff: Bool {
+        get { script.state.withLock { $0[device]?.isCutOff ?? false } }
+        nonmutating set { script.change(device) { $0.isCutOff = newValue } }
+    }
+
+    /// The next requests of the device to an endpoint meet a fault.
+    ///
+    /// - Parameters:
+    ///   - times: how many requests.
+    ///   - endpoint: such as `RecordsModify.self`.
+    ///   - effect: what happens to them.
+    public func next(_ times: Int = 1, of endpoint: any Endpoint.Type, _ effect: Effect) {
+        script.change(device) { $0.faults.append((endpoint.path, effect, times)) }
+    }
+
+    /// The next requests of the device to any endpoint meet a fault.
+    public func nextRequests(_ times: Int = 1, _ effect: Effect) {
+        script.change(device) { $0.faults.append((nil, effect, times)) }
+    }
+
+    /// The next notifications do not come.
+    public func dropNotifications(_ times: Int) {
+        script.change(device) { $0.notificationTimes += Array(repeating: 0, count: times) }
+    }
+
+    /// The next notifications come twice.
+    public func duplicateNotifications(_ times: Int) {
+        script.change(device) { $0.notificationTimes += Array(repeating: 2, count: times) }
+    }
+
+    /// Whether all that was to happen has happened.
+    public var isEmpty: Bool {
+        script.state.withLock { state in
+            state[device].map { $0.faults.isEmpty && $0.notificationTimes.isEmpty } ?? true
+        }
+    }
+}
+
+/// What goes wrong on the ways of a cloud's devices.
+final class DeviceScript: Sendable {
+    struct Way {
+        var isCutOff = false
+        var faults: [(path: String?, effect: DeviceFaults.Effect, times: Int)] = []
+        /// How often each of the next notifications comes.
+        var notificationTimes: [Int] = []
+        var repeated: NotificationPayload?
+    }
+
+    fileprivate let state = Mutex<[String: Way]>([:])
+
+    fileprivate func change(_ device: String, _ body: (inout Way) -> Void) {
+        state.withLock { body(&$0[device, default: Way()]) }
+    }
+
+    /// Sends a request as far as the way lets it.
+    func send<Answer>(
+        _ path: String, from device: String, _ world: World,
+        _ serve: () async throws -> Answer
+    ) async throws -> Answer {
+        switch try takeEffect(path, device) {
+        case nil: return try await serve()
+        case .answer(let code, let retryAfterSeconds, let frameworkCode):
+            throw ServiceFailure(
+                ServiceError(
+                    code, "The fault script answers so.", retryAfterSeconds: retryAfterSeconds,
+                    frameworkCode: frameworkCode))
+        case .delay(let seconds):
+            try await world.sleep(seconds)
+            return try await serve()
+        case .dropConnectionBeforeCommit: throw Self.lost
+        case .dropConnectionAfterCommit:
+            _ = try await serve()
+            throw Self.lost
+        }
+    }
+
+    private static let lost = TransportError(
+        .answerLost, "The connection was lost; the request may have been served.")
+
+    private func checkNetwork(_ device: String) throws {
+        if state.withLock({ $0[device]?.isCutOff ?? false }) {
+            throw TransportError(.noRoute, "The fault script has cut this device off.")
+        }
+    }
+
+    private func takeEffect(_ path: String, _ device: String) throws -> DeviceFaults.Effect? {
+        try checkNetwork(device)
+        return state.withLock { state in
+            guard let index = state[device]?.faults.firstIndex(where: { $0.path ?? path == path })
+            else { return nil }
+            state[device]?.faults[index].times -= 1
+            let fault = state[device]?.faults[index]
+            if fault?.times ?? 0 <= 0 { state[device]?.faults.remove(at: index) }
+            return fault?.effect
+        }
+    }
+
+    /// A notification, or the one before once more; nil where none came in time.
+    func notification(
+        to device: String, _ next: () async throws -> NotificationPayload?
+    ) async throws -> NotificationPayload? {
+        try checkNetwork(device)
+        if let repeated = state.withLock({ $0[device]?.repeated.take() }) { return repeated }
+        while let payload = try await next() {
+            try checkNetwork(device)
+            let times = state.withLock { state in
+                let times = state[device]?.notificationTimes.first ?? 1
+                if state[device]?.notificationTimes.isEmpty == false {
+                    state[device]?.notificationTimes.removeFirst()
+                }
+                if times > 1 { state[device]?.repeated = payload }
+                return times
+            }
+            if times > 0 { return payload }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,178 @@
+import ShoppingWeb
+import Testing
+
+/// What pages show of a device and what they can ask for.
+@Suite(.timeLimit(.minutes(1)))
+struct PageDeviceTests {
+    private let world: PageWorld
+
+    init() throws {
+        world = try PageWorld()
+    }
+
+    /// Alice with a list that she shares, and Bob who has joined it.
+    private func shoppers() async throws -> (alice: PageDevice, bob: PageDevice) {
+        let alice = try await world.device("alices-phone", user: "alice")
+        let bob = try await world.device("bobs-phone", user: "bob")
+        try await bob.act(.sync)
+        try await alice.act(.create(title: "Groceries"))
+        try await alice.act(.add(text: "Milk; Bread"))
+        try await alice.act(.share)
+        try await alice.act(.invite(addresses: "bob@example.org"))
+        let link = try #require(try await alice.shown().open?.sharing?.link)
+        #expect(try await bob.act(.join(link: link)) == PageAnswer("Groceries is open."))
+        try await bob.seen { $0.row("Bread") != nil }
+        return (alice, bob)
+    }
+
+    @Test func rowsStandInAisles() async throws {
+        let phone = try await world.device("phone", user: nil)
+        try await phone.act(.create(title: " Food "))
+        try await phone.act(.add(text: "Cat Food; Milk\n- Bread"))
+        let open = try #require(try await phone.shown().open)
+        #expect(open.title == "Food" && open.toBuyCount == 3)
+        #expect(open.sections.map(\.name) == ["Bakery", "Dairy & Eggs", "Pets"])
+        #expect(open.sections.map(\.aisle) == [2, 5, 26])
+        #expect(open.sections.flatMap(\.rows).map(\.name) == ["Bread", "Milk", "Cat Food"])
+        #expect(try await phone.shown().sync.kind == .local)
+    }
+
+    @Test func changeOfAnotherPersonIsMarkedAndAnnounced() async throws {
+        let (alice, bob) = try await shoppers()
+        let milk = try #require(try await bob.shown().row("Milk"))
+        try await bob.act(.tick(itemID: milk.id))
+        let state = try await alice.seen { $0.row("Milk")?.isTicked == true }
+        let name = try #require(state.row("Milk")?.changedBy)
+        #expect(name.lowercased().contains("bob"))
+        #expect(state.row("Bread")?.changedBy == nil)
+        #expect(state.announcements.last?.sentence.hasPrefix("Milk ticked by") == true)
+        #expect(state.open?.boughtCount == 1)
+        try await alice.act(.add(text: "Eggs"))
+        #expect(try await alice.shown().row("Milk")?.changedBy == nil)
+    }
+
+    @Test func additionsOfOthersWaitAsNoticesWhileShopping() async throws {
+        let (alice, bob) = try await shoppers()
+        try await alice.act(.goShopping)
+        try await bob.act(.add(text: "Eggs"))
+        let state = try await alice.seen { $0.open?.notices.isEmpty == false }
+        #expect(state.row("Eggs") == nil && state.open?.isShopping == true)
+        let notice = try #require(state.open?.notices.first)
+        #expect(notice.name == "Eggs")
+        try await alice.act(.takeNotice(itemID: notice.id))
+        #expect(try await alice.shown().row("Eggs") != nil)
+        let bread = try #require(try await bob.shown().row("Bread"))
+        try await bob.act(.remove(itemID: bread.id))
+        let removed = try await alice.seen { $0.row("Bread")?.isRemoved == true }
+        #expect(removed.rows.count == 3)
+        try await alice.act(.addAgain(itemID: bread.id))
+        #expect(try await alice.shown().row("Bread")?.isRemoved == false)
+    }
+
+    @Test func bothOfflineMerge() async throws {
+        let (alice, bob) = try await shoppers()
+        for device in [alice, bob] { try await device.act(.goOffline) }
+        try await alice.act(.add(text: "Eggs"))
+        let milk = try #require(try await bob.shown().row("Milk"))
+        try await bob.act(.tick(itemID: milk.id))
+        let waiting = try await alice.shown().sync
+        #expect(waiting.kind == .offline && waiting.pendingCount == 1)
+        #expect(waiting.pending == ["add Eggs in Groceries"])
+        #expect(waiting.line == "You are offline. 1 change waits on this device.")
+        for device in [alice, bob] { try await device.act(.goOnline) }
+        for device in [alice, bob] {
+            try await device.seen {
+                $0.row("Eggs") != nil && $0.row("Milk")?.isTicked == true
+                    && $0.sync.kind == .synced
+            }
+        }
+    }
+
+    @Test func peopleAreShownAndRemoved() async throws {
+        let (alice, bob) = try await shoppers()
+        let sharing = try #require(
+            try await alice.seen { $0.open?.sharing?.people.last?.isInvited == false }
+                .open?.sharing)
+        #expect(sharing.people.map(\.role) == [.owner, .writes])
+        #expect(sharing.people.map(\.isMe) == [true, false])
+        #expect(try await bob.act(.removePerson(personID: "x")).isError)
+        try await alice.act(.removePerson(personID: sharing.people[1].id))
+        let state = try await bob.seen { $0.open == nil }
+        let sentence = try #require(state.announcements.last?.sentence)
+        #expect(sentence.hasPrefix("You were removed from Groceries"))
+        #expect(try await alice.shown().open?.sharing == nil)
+        #expect(try await alice.shown().rows.count == 2)
+    }
+
+    @Test func linkThatAnybodyMayAskByLetsIn() async throws {
+        let (alice, _) = try await shoppers()
+        try await alice.act(.setLink(access: .invited, takesRequests: true))
+        let cy = try await world.device("cys-phone", user: "cy")
+        let link = try #require(try await alice.shown().open?.sharing?.link)
+        #expect(try await cy.act(.join(link: link)).isError)
+        #expect(try await cy.act(.ask(link: link)).isError == false)
+        try await alice.seen { $0.open?.sharing?.requests.isEmpty == false }
+        try await alice.act(.answerRequests(approving: true))
+        #expect(try await cy.act(.join(link: link)).isError == false)
+        try await cy.act(.leave)
+        #expect(try await cy.shown().lists.isEmpty)
+    }
+
+    @Test func itemIsNotedSortedMovedAndUndone() async throws {
+        let phone = try await world.device("phone", user: nil)
+        try await phone.act(.create(title: "Food"))
+        try await phone.act(.add(text: "Milk; Butter; Eggs"))
+        let ids = try await phone.shown().rows.map(\.id)
+        try await phone.act(.moveUp(itemID: ids[2]))
+        #expect(try await phone.shown().rows.map(\.name) == ["Milk", "Eggs", "Butter"])
+        try await phone.act(.moveDown(itemID: ids[0]))
+        #expect(try await phone.shown().rows.map(\.name) == ["Eggs", "Milk", "Butter"])
+        #expect(
+            try await phone.act(.moveDown(itemID: ids[1]))
+                == PageAnswer("It stands at the bottom of its aisle already.", isError: true))
+        try await phone.act(.note(itemID: ids[0], text: "2 pints"))
+        try await phone.act(.category(itemID: ids[0], name: "Breakfast"))
+        let milk = try #require(try await phone.shown().open?.sections.first)
+        #expect(milk.name == "Breakfast" && milk.aisle == nil)
+        #expect(milk.rows.map(\.note) == ["2 pints"])
+        try await phone.act(.tick(itemID: ids[0]))
+        let line = try #require(try await phone.activity().lines.first)
+        #expect(line.sentence.hasPrefix("Milk ticked by somebody") && line.canUndo)
+        #expect(try await phone.purchases(of: "milk").lines.count == 1)
+        try await phone.act(.undo(eventID: line.id))
+        #expect(try await phone.shown().row("Milk")?.isTicked == false)
+    }
+
+    @Test func refusalsAreSentences() async throws {
+        let phone = try await world.device("phone", user: nil)
+        #expect(try await phone.act(.create(title: " ")).isError)
+        #expect(try await phone.act(.tick(itemID: "x")).sentence == "No list is open.")
+        try await phone.act(.create(title: "Food"))
+        #expect(
+            try await phone.act(.share)
+                == PageAnswer("The lists stay on this device.", isError: true))
+        #expect(
+            try await phone.act(.join(link: "javascript:alert(1)")).isError)
+        let stale = PageRequest(listID: "another", .add(text: "Milk"))
+        #expect(await phone.perform(stale).isError)
+        #expect(try await phone.shown().rows.isEmpty)
+    }
+
+    @Test func twiceAndBoughtAreTidied() async throws {
+        let phone = try await world.device("phone", user: nil)
+        try await phone.act(.create(title: "Food"))
+        try await phone.act(.add(text: "milk; Milk; Bread"))
+        #expect(try await phone.shown().open?.duplicates == [["milk", "Milk"]])
+        try await phone.act(.mergeDuplicates)
+        let bread = try #require(try await phone.shown().row("Bread"))
+        try await phone.act(.tick(itemID: bread.id))
+        try await phone.act(.clearBought)
+        #expect(try await phone.shown().rows.map(\.name) == ["milk"])
+    }
+
+    @Test func suggestionsComeFromCatalogue() async throws {
+        let phone = try await world.device("phone", user: nil)
+        #expect(phone.suggestions(for: "2 pints semi").map(\.name) == ["Semi-Skimmed Milk"])
+        #expect(phone.suggestions(for: "").isEmpty)
+    }
+}

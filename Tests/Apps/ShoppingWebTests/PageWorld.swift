@@ -1,0 +1,63 @@
+import Foundation
+import ShoppingCore
+import ShoppingWeb
+import StratusClient
+import StratusTesting
+
+/// A cloud in this process, and pages of devices on it.
+final class PageWorld: Sendable {
+    let cloud = TestCloud()
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("shopping-pages-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        // A leftover in the temporary folder fails no test.
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// - Parameter user: nil has no account, and keeps the lists on the device.
+    func device(_ name: String, user: String?) async throws -> PageDevice {
+        let container = try await cloud.container(
+            "iCloud.org.example.Shopping", user: user.map { $0 + "@example.org" }, device: name)
+        var settings = ShoppingStore.watchedPace
+        settings.minimumDelaySeconds = 0
+        settings.coalescingSeconds = 0
+        let store = try await ShoppingStore.open(
+            path: folder.appendingPathComponent("\(name).sqlite").path, container: container,
+            device: name, author: user ?? "somebody", settings: settings)
+        let device = PageDevice(
+            store: store, name: name, person: user ?? "somebody",
+            localOnlyReason: user == nil ? "The lists stay on this device." : nil)
+        await device.begin()
+        return device
+    }
+}
+
+extension PageDevice {
+    /// Does an action as a page does that shows the open list.
+    @discardableResult
+    func act(_ action: PageAction) async throws -> PageAnswer {
+        await perform(PageRequest(listID: try await shown().open?.id, action))
+    }
+
+    /// What a page shows now.
+    func shown() async throws -> PageState { try await seen { _ in true } }
+
+    /// Waits for a state; the test's time limit ends it else.
+    @discardableResult
+    func seen(_ isWanted: (PageState) -> Bool) async throws -> PageState {
+        for await state in await states() where isWanted(state) { return state }
+        throw CancellationError()
+    }
+}
+
+extension PageState {
+    var rows: [Row] { open?.sections.flatMap(\.rows) ?? [] }
+
+    func row(_ name: String) -> Row? { rows.first { $0.name == name } }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import Testing
+
+/// A field of each type, as the service or an app sets them. Making/MakeCache.swift gave them to the
+/// record "every type" of the kept files.
+enum EveryFieldType {
+    static let fields: [Field] = {
+        let location = Location(
+            latitude: 46.5775, longitude: 7.9853, horizontalAccuracy: 5, verticalAccuracy: 8,
+            altitude: 3_970, speed: 0, course: 90, timestampMilliseconds: 1_789_999_000_000)
+        let place = Location(latitude: -33.5, longitude: 151.25)
+        let reference = Reference(
+            recordName: "beach", zoneID: ZoneID(name: "Photos"), action: .none)
+        let asset = AssetReceipt(
+            fileChecksum: "AAAAAAAAAAAAAAAAAAAAAAAAAAAA", sizeBytes: 5,
+            referenceChecksum: "BBBBBBBBBBBBBBBBBBBBBBBBBBBB",
+            wrappingKey: "CCCCCCCCCCCCCCCCCCCCCA==", receipt: "receipt",
+            downloadURL: "http://127.0.0.1:1/asset/${f}")
+        return [
+            Field(name: "asset", value: .asset(asset)),
+            Field(name: "assets", value: .assetList([asset, AssetReceipt(sizeBytes: 0)])),
+            Field(name: "blob", value: .bytes([0, 1, 127, 128, 255])),
+            Field(name: "blobs", value: .bytesList([[], [42]])),
+            Field(name: "count", value: .int64(.min)),
+            Field(name: "counts", value: .int64List([0, -1, .max])),
+            Field(name: "date", value: .timestamp(milliseconds: -1)),
+            Field(name: "dates", value: .timestampList(milliseconds: [0, 1_789_999_000_123])),
+            Field(name: "nothing", value: .emptyList),
+            Field(name: "owner", value: .reference(reference)),
+            Field(
+                name: "owners",
+                value: .referenceList([
+                    reference, Reference(recordName: "other", action: .deleteSelf),
+                ])),
+            Field(name: "place", value: .location(location)),
+            Field(name: "places", value: .locationList([location, place])),
+            Field(name: "ratio", value: .double(-0.1)),
+            Field(name: "ratios", value: .doubleList([0, 1e300, .leastNonzeroMagnitude])),
+            Field(name: "secret", value: .bytes([9, 8, 7]), isEncrypted: true),
+            Field(name: "text", value: .string("Größe 😀\n\0")),
+            Field(name: "texts", value: .stringList(["", "a\"b\\c"])),
+        ]
+    }()
+}
+
+extension CKRecord {
+    /// Sets a value of each type that an app has.
+    func setEveryType() {
+        self["string"] = "äöü 🛒"
+        self["int"] = 42
+        self["double"] = 1.5
+        self["date"] = Date(timeIntervalSince1970: 1_234.567)
+        self["data"] = Data([0, 1, 255])
+        self["list"] = ["a", "b"]
+    }
+
+    func expectEveryType() {
+        #expect(self["string"] == "äöü 🛒")
+        #expect(self["int"] == 42)
+        #expect(self["double"] == 1.5)
+        #expect(self["date"] == Date(timeIntervalSince1970: 1_234.567))
+        #expect(self["data"] == Data([0, 1, 255]))
+        #expect(self["list"] == ["a", "b"])
+    }
+}

@@ -1,0 +1,23 @@
+import Foundation
+
+/// The sources of the package, for tests of what they promise.
+enum SourceCode {
+    static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Sources")
+
+    /// The code of every file below a folder of the sources by its path in there, without comments.
+    static func files(in name: String) throws -> [String: String] {
+        let folder = folder.appendingPathComponent(name)
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            .filter { $0.hasSuffix(".swift") }
+        return try Dictionary(
+            uniqueKeysWithValues: paths.map { path in
+                let text = try String(
+                    contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
+                let code = text.split(separator: "\n")
+                    .filter { !$0.drop { $0 == " " }.hasPrefix("//") }
+                return (path, code.joined(separator: "\n"))
+            })
+    }
+}

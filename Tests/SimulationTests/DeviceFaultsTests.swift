@@ -1,0 +1,95 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusTesting
+import StratusWire
+import Testing
+
+/// What an app's own tests may let go wrong with one of its devices.
+@Suite struct DeviceFaultsTests {
+    private let cloud = TestCloud()
+    private let zone = CKRecordZone(zoneName: "List")
+
+    private func database(_ device: String) async throws -> CKDatabase {
+        try await cloud.container("iCloud.org.example.Lists", user: "alice", device: device)
+            .privateCloudDatabase
+    }
+
+    private func item(_ name: String) -> CKRecord {
+        CKRecord(
+            recordType: "Item", recordID: CKRecord.ID(recordName: name, zoneID: zone.zoneID))
+    }
+
+    @Test func cutOffDeviceHasNoNetworkAndOthersHave() async throws {
+        let (phone, tablet) = (try await database("phone"), try await database("tablet"))
+        _ = try await phone.save(zone)
+        cloud.faults(on: "phone").isCutOff = true
+        await #expect(throws: CKError(.networkUnavailable)) { try await phone.save(item("a")) }
+        _ = try await tablet.save(item("b"))
+        cloud.faults(on: "phone").isCutOff = false
+        _ = try await phone.save(item("a"))
+    }
+
+    @Test(arguments: [DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit])
+    func lostAnswerIsOfOneDeviceAndOneRequest(_ effect: DeviceFaults.Effect) async throws {
+        let (phone, tablet) = (try await database("phone"), try await database("tablet"))
+        _ = try await phone.save(zone)
+        let faults = cloud.faults(on: "phone")
+        faults.next(of: RecordsModify.self, effect)
+        _ = try await tablet.save(item("b"))
+        #expect(!faults.isEmpty)
+        await #expect(throws: CKError.self) { try await phone.save(item("a")) }
+        #expect(faults.isEmpty)
+        let page = try await tablet.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
+        #expect(
+            page.modificationResultsByID.count
+                == (effect == .dropConnectionAfterCommit ? 2 : 1))
+    }
+
+    @Test func refusalSaysWhenToComeAgain() async throws {
+        let phone = try await database("phone")
+        cloud.faults(on: "phone").nextRequests(1, .answer(.throttled, retryAfterSeconds: 30))
+        do {
+            _ = try await phone.save(zone)
+            Issue.record("it was served")
+        } catch let error as CKError {
+            #expect(error.retryAfterSeconds == 30)
+        }
+        _ = try await phone.save(zone)
+    }
+
+    /// A loop that hears nothing fetches when its time comes; one that hears twice does no harm.
+    @Test(arguments: [0, 1, 2]) func notificationComesSoOften(times: Int) async throws {
+        let world = SeededWorld(seed: 7)
+        try await world.run {
+            let cloud = TestCloud(seeded: world)
+            var caches: [CloudCache] = []
+            for device in ["phone", "tablet"] {
+                let clock = world.world(device)
+                caches.append(
+                    try CloudCache(
+                        memory: MemoryCacheFile(),
+                        container: CKContainer(
+                            identifier: "iCloud.org.example.Lists",
+                            connection: try await cloud.connect(
+                                user: "alice", device: device, world: clock)),
+                        scopes: [.private], world: clock))
+            }
+            let faults = cloud.faults(on: "tablet")
+            let id = CKRecord.ID(
+                recordName: "milk", zoneID: CKRecordZone.ID(zoneName: "List"))
+            try await caches[0].save(CKRecord(recordType: "Item", recordID: id))
+            for cache in caches { try await cache.sync() }
+            await caches[1].start()
+            try await world.pass(seconds: 60)
+            if times == 0 { faults.dropNotifications(10) }
+            if times == 2 { faults.duplicateNotifications(10) }
+            try await caches[0].delete(id)
+            try await caches[0].sync()
+            try await world.pass(seconds: 5)
+            #expect(try await (caches[1].record(for: id) != nil) == (times == 0))
+            #expect(faults.isEmpty == (times == 1))
+            await caches[1].stop()
+        }
+    }
+}
