@@ -304,7 +304,7 @@ let package = Package(
             dependencies: [
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
                 "StratusRuntime", "StratusSQLite", "StratusStorage", "StratusSync",
-                "StratusSyncEngine", "StratusTesting", "StratusWire", inMemoryTracing,
+                "StratusSyncEngine", "StratusTesting", "StratusWire", grdb, inMemoryTracing,
                 tracing,
             ],
             path: "Tests/Device/CacheTests"),
@@ -320,7 +320,7 @@ let package = Package(
             dependencies: [
                 "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
                 "StratusRuntime", "StratusSchema", "StratusService", "StratusTesting",
-                "StratusWire", inMemoryLogging, logging,
+                "StratusWire", grdb, inMemoryLogging, logging,
             ],
             path: "Tests/Device/MappingTests"),
         .testTarget(
@@ -404,7 +404,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "StratusCache", "StratusMapping", "StratusRecords", "StratusService",
-                "StratusStorage", "StratusTesting", "StratusWire",
+                "StratusStorage", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Documents/DocumentationTests"),
         // Reads the tree's texts alone.

@@ -11,10 +11,6 @@ import Testing
     @Test(arguments: Seeds.forTest("SimulationTests", count: hasFreshWorlds ? 12 : 0))
     func worldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
 
-    /// Their devices fetch pages of two records, each asked for while the one before is written.
-    @Test(arguments: 10_000..<10_008 as Range<UInt64>)
-    func worldOfSmallPagesKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
-
     private static let stories: [(seed: UInt64, steps: Set<Int>)] = [
         (398, [19, 20, 25, 27, 59]), (398, [19, 20, 25, 52, 56, 59]),
         (622, [3, 7, 14, 20, 34, 44, 45]),
@@ -42,7 +38,7 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
-    @Test(arguments: [3, 6, 8, 20, 25, 10_002] as [UInt64])
+    @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])
     func oneSeedIsOneRun(_ seed: UInt64) {
         let first = Simulation.run(seed: seed, keepsLines: true)
         let second = Simulation.run(seed: seed, keepsLines: true)

@@ -53,15 +53,12 @@ final class SimulationRun {
         }
         if plan.hasSharing { try await share() }
         for (number, user) in plan.devices.enumerated() {
-            var settings = SyncSettings()
-            // So that fetches have several pages, each asked for ahead. The kept seeds are from before.
-            if plan.seed >= 10_000, !number.isMultiple(of: 3) { settings.recordsPerPage = 2 }
             let device = SimulatedDevice(
                 "device\(number)", user: user, cloud: cloud,
                 skewMilliseconds: plan.skewsMilliseconds[number],
                 dice: FaultDice(
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
-                settings: settings, resolver: mutation?.resolver ?? plan.resolver,
+                settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
                 declaresTypes: number.isMultiple(of: 2),
                 photoFolder: plan.hasAssets ? try photos.folder() : nil, mutation: mutation)
             devices.append(device)

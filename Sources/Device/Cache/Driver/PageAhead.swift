@@ -72,7 +72,7 @@ extension SyncDriver {
     func question(_ zone: ZoneID, _ token: String?) throws -> PageQuestion {
         var limit = settings.recordsPerPage
         if limit == nil, !remote.isAppleService, try store.isRefetching(zone) {
-            limit = fullPageRecords
+            limit = fullPageSize.itemLimit
         }
         return PageQuestion(
             zone: zone, token: token, knownTags: try store.sentTags(of: zone), limit: limit)
@@ -91,23 +91,34 @@ extension SyncDriver {
                 ahead?.cancel()
                 page = try await Self.fetch(question, remote)
             }
-        } catch let failure as SyncFailure
-            where RecoveryAction.forRequest(failure.code) == .awaitNetwork
-        {
-            // A slow network may bring a smaller one in time.
-            fullPageRecords = max(Self.fullPageRecordsAtLeast, fullPageRecords / 4)
+        } catch let failure as SyncFailure {
+            noteLost(question, failure)
             throw failure
         }
+        fullPageSize.accepted(itemCount: page.records.count)
         if page.moreComing {
             var next = question
             next.token = page.token
+            if isOfFullSize(question) { next.limit = fullPageSize.itemLimit }
             pageAhead = PageAhead(next, in: world) { [remote] in try await Self.fetch($0, remote) }
         }
         return page
     }
 
-    static let fullPageRecordsAtMost = 2_000
-    private static let fullPageRecordsAtLeast = 125
+    /// A slow network may bring a smaller page in time; one that is not there says nothing of the size.
+    private func noteLost(_ question: PageQuestion, _ failure: SyncFailure) {
+        guard isOfFullSize(question), let limit = question.limit,
+            limit > Self.smallestFullPage, failure.code != .networkUnavailable,
+            RecoveryAction.forRequest(failure.code) == .awaitNetwork
+        else { return }
+        _ = fullPageSize.refused(itemCount: limit)
+    }
+
+    private func isOfFullSize(_ question: PageQuestion) -> Bool {
+        settings.recordsPerPage == nil && question.limit != nil
+    }
+
+    private static let smallestFullPage = 125
 
     private static func fetch(
         _ question: PageQuestion, _ remote: any RemoteDatabase

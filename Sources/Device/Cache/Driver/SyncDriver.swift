@@ -34,7 +34,7 @@ actor SyncDriver {
     /// The page of changes that comes next, asked for already.
     var pageAhead: PageAhead?
     /// Records of a page of a full fetch.
-    var fullPageRecords = SyncDriver.fullPageRecordsAtMost
+    var fullPageSize = BatchSize(maximum: 2_000)
     /// When this process began a full fetch, and the records of it that it has written.
     var fullFetch: (uptimeSeconds: Double, recordCount: Int)?
     /// What the operation under way did, for the log.
@@ -108,6 +108,9 @@ actor SyncDriver {
 
     /// Only the database's changes tell of a zone that is not known here.
     func heard(_ hint: ChangeHint) {
+        // A hint during an operation has the zone fetched again after it; before the next one it is that one which
+        // must have the change, and what was asked for earlier may not.
+        if session.operation == nil { dropPageAhead() }
         do {
             let zone = try hint.zone.flatMap { try store.isFetched($0) ? $0 : nil }
             session.notified(of: zone)

@@ -37,7 +37,11 @@ final class PagedService: Transport {
                 return state.trouble
             }
             try await trouble?(token)
-            bytes = state.withLock { $0.pages[token.flatMap { Int($0) } ?? 0] }
+            let number = token.flatMap { Int($0) } ?? 0
+            bytes = state.withLock { state in
+                state.pages.indices.contains(number)
+                    ? state.pages[number] : RandomPages.end(number)
+            }
         } else if asked is ChangesDatabase.Request {
             bytes = Array(
                 (#"{"zones":[{"zoneID":{"zoneName":"List","ownerRecordName":"\#(RandomPages.owner)"}}],"#
@@ -128,20 +132,5 @@ struct PagedCache {
                 }
             }.sorted()
         }
-    }
-}
-
-/// SplitMix64: small, and the same on every machine.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

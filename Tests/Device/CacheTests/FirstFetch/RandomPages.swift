@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusTesting
 import StratusWire
 
 /// Pages of a zone's changes as a service might answer them: every kind of value, in any order, with everything
@@ -8,10 +9,10 @@ struct RandomPages {
     static let owner = "_0123456789abcdef0123456789abcdef"
     static let types = ["Note", "Item"]
 
-    var chance: SeededGenerator
+    var chance: SeededNumbers
     private var version: Int64 = 0
 
-    init(seed: UInt64) { chance = SeededGenerator(seed: seed) }
+    init(seed: UInt64) { chance = SeededNumbers(seed: seed) }
 
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &chance) }
 
@@ -96,6 +97,16 @@ struct RandomPages {
 }
 
 extension RandomPages {
+    /// What follows the last page: nothing.
+    static func end(_ number: Int) -> [UInt8] {
+        wireBytes(
+            of: ChangesZone.Answer([
+                .success(
+                    ChangesZone.Page(
+                        zoneID: zone, records: [], syncToken: "\(number)", moreComing: false))
+            ]))
+    }
+
     /// The pages of a first fetch whose records have nothing but what lies on every device as it came.
     static func plain(_ count: Int) -> [[UInt8]] {
         var pages = RandomPages(seed: 11)
