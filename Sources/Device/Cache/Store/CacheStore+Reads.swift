@@ -89,25 +89,31 @@ extension CacheStore {
             status.lastFetchMilliseconds = try flag(.lastFetch, database).flatMap { Int64($0) }
             status.lastSendMilliseconds = try flag(.lastSend, database).flatMap { Int64($0) }
             status.fetch = try FetchProgress.readAll(scope.rawValue, database)
-            return try Row.fetchOne(
-                database,
-                sql: """
-                    SELECT (SELECT count(*) FROM pending
-                            WHERE errorCode IS NULL AND zone IN
-                                (SELECT id FROM zone WHERE \(isHere) AND state <> 5)),
-                        (SELECT count(*) FROM pending
-                            WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)),
-                        (SELECT count(*) FROM record WHERE zone IN \(zonesHere)),
-                        (SELECT count(system) FROM record WHERE zone IN \(zonesHere)),
-                        (SELECT count(*) FROM report WHERE \(isHere))
-                    """)
+            return try Row.fetchOne(database, sql: countsSQL)
         }
         guard let counts else { return }
         status.zonesAwaitingUpdate += held.withLock { $0.count }
         status.pendingCount += counts[0]
         status.attentionCount += counts[1]
         status.recordCount += counts[2]
-        status.recordsWithChangeTagCount += counts[3]
+        status.recordsWithChangeTagCount += counts[2] - counts[3]
         status.reportCount += counts[4]
+    }
+
+    /// Records are counted in an index: their table has all fields. Of those that the service does not have each
+    /// waits to be sent.
+    var countsSQL: String {
+        """
+        SELECT (SELECT count(*) FROM pending
+                WHERE errorCode IS NULL AND zone IN
+                    (SELECT id FROM zone WHERE \(isHere) AND state <> 5)),
+            (SELECT count(*) FROM pending
+                WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)),
+            (SELECT count(*) FROM record WHERE zone IN \(zonesHere)),
+            (SELECT count(*) FROM pending
+                CROSS JOIN record ON record.zone = pending.zone AND record.name = pending.name
+                WHERE pending.zone IN \(zonesHere) AND system IS NULL),
+            (SELECT count(*) FROM report WHERE \(isHere))
+        """
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Observation
 import StratusClient
 import StratusRecords
@@ -69,6 +70,26 @@ import Testing
         ] {
             #expect(details.contains(answer), "\(answer) is not in: \(details)")
         }
+    }
+
+    /// A status that reads each of a million records is asked for at every page of a first fetch.
+    @Test func countsReadNoRecordOfTheService() async throws {
+        let cloud = MemoryCloud()
+        let phone = try await Device.synced(cloud, ["a": "1", "b": "1"])
+        try phone.save("a", "2")
+        try phone.save("c", "1")
+        let status = try await phone.cache.status()
+        #expect(status.recordCount == 3 && status.recordsWithChangeTagCount == 2)
+        let plan = try phone.cache.store.read { database in
+            try Row.fetchAll(
+                database, sql: "EXPLAIN QUERY PLAN " + phone.cache.store.countsSQL
+            ).map { $0["detail"] as String }.filter { $0.contains(" record ") }
+        }
+        #expect(
+            plan == [
+                "SEARCH record USING COVERING INDEX recordByType (zone=?)",
+                "SEARCH record USING INDEX sqlite_autoindex_record_1 (zone=? AND name=?)",
+            ])
     }
 
     @Test func stateOfARecordFollowsItsChange() async throws {
