@@ -97,7 +97,8 @@ import Testing
         await #expect(throws: CacheError.self) { try await cache.cache.sync() }
         isLost.withLock { $0 = false }
         try await cache.cache.sync()
-        #expect(service.state.withLock { $0.limits.first == 2_000 && $0.limits.last == 1_000 })
+        #expect(
+            service.state.withLock { $0.limits.prefix(5) } == [2_000, 2_000, 1_000, 1_000, 1_000])
         #expect(try token(cache) == "4")
         var settings = SyncSettings()
         settings.recordsPerPage = 7
