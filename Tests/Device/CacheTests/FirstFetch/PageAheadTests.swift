@@ -27,7 +27,7 @@ import Testing
         let waits = Mutex((count: 0, areLate: false))
         cache.memory.setWriteTrouble { _ in
             let isOfPage = service.state.withLock { !$0.asked.isEmpty }
-            guard isOfPage, waits.withLock({ $0.count < 3 }) else { return nil }
+            guard isOfPage, waits.withLock({ $0.count < 3 && !$0.areLate }) else { return nil }
             let isLate = asked.wait(timeout: .now() + 120) == .timedOut
             waits.withLock { $0 = ($0.count + 1, $0.areLate || isLate) }
             return nil
