@@ -241,6 +241,7 @@ let package = Package(
                 .embedInCode("Page/demo.js"),
                 .embedInCode("Page/elements.js"), .embedInCode("Page/icon.svg"),
                 .embedInCode("Page/list.html"), .embedInCode("Page/page.js"),
+                .embedInCode("Page/pictures.js"),
                 .embedInCode("Page/rows.js"), .embedInCode("Page/service.js"),
                 .embedInCode("Page/sheets.js"), .embedInCode("Page/style.css"),
             ]),
@@ -253,7 +254,8 @@ let package = Package(
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.
         .target(
-            name: "AppDevice", dependencies: ["StratusClient", crypto], path: "Apps/Device"),
+            name: "AppDevice", dependencies: ["StratusClient", "StratusRuntime", crypto],
+            path: "Apps/Device"),
 
         // The example of Documentation/OfflineFirst.md; JourneyTests run it on three devices.
         .executableTarget(

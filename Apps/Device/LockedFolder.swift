@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRuntime
 
 /// The folder in which an app keeps what one device knows, open for one process alone.
 package final class LockedFolder: Sendable {
@@ -13,6 +14,8 @@ package final class LockedFolder: Sendable {
     }
 
     package let path: String
+    /// What tells this device from all others, whatever they are called: random, and kept in the folder.
+    package let deviceID: String
     /// Open as long as the process lives; the system lets go of the lock when it ends, however.
     private let lockDescriptor: Int32
 
@@ -28,7 +31,9 @@ package final class LockedFolder: Sendable {
     /// Opens the folder, and makes it when it does not exist; its files are its owner's alone.
     ///
     /// - Parameter app: names who else may have it open.
-    package init(path: String, app: String) throws(Failure) {
+    package init(
+        path: String, app: String, world: World = .live
+    ) throws(Failure) {
         self.path = path
         do {
             try FileManager.default.createDirectory(
@@ -49,6 +54,20 @@ package final class LockedFolder: Sendable {
                 description: "Another \(app) runs with the folder \(path); end it first, or name "
                     + "another folder: --data.")
         }
+        // One that cannot be read is made anew.
+        let known = try? String(contentsOfFile: path + "/device", encoding: .utf8)
+        if let known, !known.isEmpty {
+            deviceID = known
+            return
+        }
+        deviceID = world.makeUUID().uuidString
+        do {
+            try Data(deviceID.utf8).writePrivately(to: path + "/device")
+        } catch {
+            close(lockDescriptor)
+            throw Failure(
+                description: "The folder \(path) cannot be written; name another: --data.")
+        }
     }
 
     deinit { close(lockDescriptor) }
@@ -61,16 +80,28 @@ package final class LockedFolder: Sendable {
     }
 
     /// An app's container as this device reaches it. The sign-in is the device's own, and lies in its folder.
-    package func container(_ identifier: String, deviceName: String) -> CKContainer {
+    ///
+    /// - Parameter deviceName: what the device is called where nobody gives it another name by `STRATUS_DEVICE_ID`; nil
+    ///   for nothing.
+    package func container(_ identifier: String, deviceName: String? = nil) -> CKContainer {
         var environment = ProcessInfo.processInfo.environment
-        for (name, value) in [
-            "STRATUS_DEVICE_ID": deviceName, "STRATUS_KEY_FOLDER": path + "/keys",
-        ] where environment[name]?.isEmpty ?? true {
-            environment[name] = value
+        func given(_ name: String) -> String? {
+            environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
+        // The service tells nobody of what their own device did: two devices of one name would miss each other's changes.
+        environment["STRATUS_DEVICE_ID"] = Self.connectionName(
+            given("STRATUS_DEVICE_ID") ?? deviceName, deviceID)
+        environment["STRATUS_KEY_FOLDER"] = given("STRATUS_KEY_FOLDER") ?? path + "/keys"
         return CKContainer(
             identifier: identifier,
             connection: CloudConnection(environmentVariables: environment))
+    }
+
+    /// By this the service tells a user's devices apart; it begins with the name, for who reads a list of sessions.
+    package static func connectionName(_ name: String?, _ deviceID: String) -> String {
+        // The service takes 255 bytes.
+        let short = name.map { String(decoding: $0.utf8.prefix(150), as: UTF8.self) }
+        return [short, deviceID].compactMap { $0 }.joined(separator: "-")
     }
 }
 

@@ -36,7 +36,12 @@ public final class TestClock: Sendable {
         var count = 0
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
-        var watchers: [Watcher] = []
+        var watchers: [Int: Watcher] = [:]
+
+        mutating func takeNumber() -> Int {
+            count += 1
+            return count
+        }
     }
 
     private let start: Date
@@ -83,18 +88,32 @@ public final class TestClock: Sendable {
     }
 
     /// Waits, without time passing, until a task sleeps until so many seconds from now.
+    ///
+    /// Returns as well when the task that waits is cancelled, as by a test's time limit.
     public func waitForSleeper(seconds: ClosedRange<Double>) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                let uptime = state.uptime
-                let deadlines = uptime + seconds.lowerBound...uptime + seconds.upperBound
-                if state.sleepers.values.contains(where: { deadlines.contains($0.deadline) }) {
-                    return true
+        let number = state.withLock { $0.takeNumber() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if state.cancelled.remove(number) != nil { return true }
+                    let uptime = state.uptime
+                    let deadlines = uptime + seconds.lowerBound...uptime + seconds.upperBound
+                    if state.sleepers.values.contains(where: { deadlines.contains($0.deadline) }) {
+                        return true
+                    }
+                    state.watchers[number] = Watcher(
+                        deadlines: deadlines, continuation: continuation)
+                    return false
                 }
-                state.watchers.append(Watcher(deadlines: deadlines, continuation: continuation))
-                return false
+                if isDone { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            let watcher = state.withLock { state in
+                let watcher = state.watchers.removeValue(forKey: number)
+                if watcher == nil { state.cancelled.insert(number) }
+                return watcher
+            }
+            watcher?.continuation.resume()
         }
     }
 
@@ -102,10 +121,7 @@ public final class TestClock: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(seconds: Double) async throws {
-        let number = state.withLock { state in
-            state.count += 1
-            return state.count
-        }
+        let number = state.withLock { $0.takeNumber() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 fallAsleep(number, seconds, continuation)
@@ -133,9 +149,9 @@ public final class TestClock: Sendable {
             guard seconds > 0 else { return .awake }
             let deadline = state.uptime + seconds
             state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
-            let content = state.watchers.filter { $0.deadlines.contains(deadline) }
-            state.watchers.removeAll { $0.deadlines.contains(deadline) }
-            return .asleep(content)
+            let content = state.watchers.filter { $0.value.deadlines.contains(deadline) }
+            for number in content.keys { state.watchers[number] = nil }
+            return .asleep(Array(content.values))
         }
         switch outcome {
         case .asleep(let watchers): for watcher in watchers { watcher.continuation.resume() }

@@ -130,6 +130,49 @@ struct ShoppingPagesTests {
         #expect(demo.end(with: SIGTERM) == 0)
     }
 
+    /// A picture is chosen on one page, shown on the other one with words for who does not see it, and taken away.
+    @Test func pictureOfItemIsShownToTheOther() throws {
+        let file = folder.path + "/picture.png"
+        let pixel = Data(
+            base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+                + "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+        try #require(pixel).write(to: URL(fileURLWithPath: file))
+        let browser = try Browser(width: 1_320, height: 900, folder: folder)
+        try browser.open(address)
+        try browser.enterFrame(titled: phone)
+        try browser.wait("\(row("Eggs")) && \(isInStep)")
+        let id = try #require(
+            try browser.run("return \(row("Eggs")).dataset.key") as? String)
+        try browser.press(".row[data-key='\(id)'] .more")
+        #expect(
+            try browser.run("return document.getElementById('item-no-picture').hidden") as? Bool
+                == true)
+        try browser.type(file, into: "#item-file")
+        let alternative = "?.querySelector('img')?.alt === 'Picture of Eggs'"
+        try browser.wait("document.getElementById('item-picture')\(alternative)")
+        for device in [phone, bobs] {
+            try browser.enterFrame(titled: device)
+            // It is drawn, and not only there.
+            try browser.wait(
+                "\(row("Eggs"))\(alternative) && \(row("Eggs")).querySelector('img').naturalWidth === 1"
+            )
+        }
+        try browser.enterFrame(titled: phone)
+        try browser.press("#item-no-picture")
+        try browser.wait("!document.getElementById('item-picture').firstElementChild")
+        try browser.enterFrame(titled: bobs)
+        try browser.wait("document.images.length === 0")
+        // What is no picture is said, and not sent.
+        let text = folder.path + "/text.png"
+        try Data("a text".utf8).write(to: URL(fileURLWithPath: text))
+        try browser.enterFrame(titled: phone)
+        try browser.type(text, into: "#item-file")
+        try browser.wait(
+            "document.querySelector('#item-sheet .outcome.bad')?.textContent.includes('no picture')"
+        )
+        #expect(demo.end(with: SIGTERM) == 0)
+    }
+
     /// In the shop: what others add waits, and the focus stays where it was.
     @Test func additionsWaitWhileShoppingAndFocusStays() throws {
         let browser = try Browser(width: 1_320, height: 900, folder: folder)
@@ -154,9 +197,8 @@ struct ShoppingPagesTests {
                 as? Bool == true)
         #expect(
             try browser.run("return \(row("Dishwasher tablets")) === undefined") as? Bool == true)
-        #expect(
-            (try browser.run("return document.getElementById('live').textContent") as? String)?
-                .contains("ticked by Bob") == true)
+        try browser.wait(
+            "document.getElementById('live').textContent.includes('ticked by Bob')")
         try keep(try browser.picture(), "three-devices")
         try browser.press(".notice")
         try browser.wait(row("Dishwasher tablets"))

@@ -68,6 +68,33 @@ struct ShoppingTogetherTests {
         #expect(instance.terminate() == 0)
     }
 
+    /// Nobody is in step while the service refuses something, and who goes offline is told the way back.
+    @Test func refusedChangeIsNotInStep() throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        _ = try shop("bob", at: instance, typing: ["sync"])
+        let shared = try shop(
+            "alice", at: instance, typing: ["new Party", "add Wine", "share", "link read", "sync"])
+        let link = try #require(
+            shared.split(separator: "\n").last { $0.hasPrefix("Link: ") }?.dropFirst(6))
+        let seen = try shop(
+            "bob", at: instance,
+            typing: [
+                "join \(link)", "tick wine", "sync", "refused", "giveup", "sync", "offline", "sync",
+            ]
+        ).split(separator: "\n").filter { $0 != "." && !$0.hasPrefix("* ") }
+        #expect(seen.dropFirst().first == "Wine ticked.")
+        #expect(
+            seen.dropFirst(2).first == "Not in step: the service refused 1 change; type refused.")
+        #expect(seen.dropFirst(3).first?.hasPrefix("1 tick Wine: ") == true)
+        #expect(
+            seen.suffix(4) == [
+                "They are dropped.", "In step with the service.",
+                "Offline: changes wait on this device. Type online to connect again.",
+                "You are offline; type online first.",
+            ])
+        #expect(instance.terminate() == 0)
+    }
+
     @Test func listIsPrintedForPrograms() throws {
         #expect(
             try shop("alice", ["do", "new", "Food"]) == "The list Food is made and open.\n")

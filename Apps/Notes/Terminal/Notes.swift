@@ -2,7 +2,6 @@ import AppDevice
 import ArgumentParser
 import CloudKit
 import NotesCore
-import StratusRuntime
 
 /// `notes`: one note in the terminal, the same on all devices of its user.
 @main
@@ -47,8 +46,7 @@ struct Notes: AsyncParsableCommand {
         do {
             let folder = try LockedFolder(
                 path: data ?? LockedFolder.standardPath(app: "notes"), app: "notes")
-            let container = try folder.container(
-                Self.containerIdentifier, deviceName: folder.deviceName())
+            let container = folder.container(Self.containerIdentifier)
             let account = Account(
                 environment: ProcessInfo.processInfo.environment,
                 signedIn: container.connection.signedInUserRecordName, app: "notes",
@@ -63,20 +61,6 @@ struct Notes: AsyncParsableCommand {
         } catch let error as LockedFolder.Failure {
             throw OneSentence(description: error.description)
         }
-    }
-}
-
-extension LockedFolder {
-    /// By this the service tells the user's devices apart; the same at each start.
-    fileprivate func deviceName() throws -> String {
-        let file = path + "/device"
-        // One that cannot be read is made anew.
-        if let name = try? String(contentsOfFile: file, encoding: .utf8), !name.isEmpty {
-            return name
-        }
-        let name = World.live.makeUUID().uuidString
-        try Data(name.utf8).writePrivately(to: file)
-        return name
     }
 }
 

@@ -30,8 +30,12 @@ public struct Journal: Hashable, Sendable {
     }
 
     public let listID: String
+    /// All entries, oldest first: the history that the activity view shows.
+    public private(set) var history: [JournalEntry] = []
     private(set) var entriesByID: [String: JournalEntry] = [:]
     private var newestEditTimeMilliseconds: Int64?
+    /// Entries of a newer version of the app.
+    private var newerCount = 0
 
     public init(listID: String) {
         self.listID = listID
@@ -40,7 +44,7 @@ public struct Journal: Hashable, Sendable {
     /// Makes the journal of a list from entries in any order; those of other lists are left out.
     public init(listID: String, entries: some Sequence<JournalEntry>) {
         self.init(listID: listID)
-        for entry in entries { insert(entry) }
+        insert(entries)
     }
 
     public var count: Int { entriesByID.count }
@@ -52,38 +56,73 @@ public struct Journal: Hashable, Sendable {
         entriesByID[id]
     }
 
-    /// All entries, oldest first: the history that the activity view shows.
-    public var history: [JournalEntry] {
-        entriesByID.values.sorted { $0.precedes($1) }
-    }
-
     /// Whether some entry was written by a newer version of the app.
-    public var needsNewerApp: Bool {
-        entriesByID.values.contains { $0.needsNewerApp }
-    }
+    public var needsNewerApp: Bool { newerCount > 0 }
 
     /// Takes an entry into the set.
     @discardableResult
     public mutating func insert(_ entry: JournalEntry) -> Insertion {
         guard entry.listID == listID else { return .otherList }
-        if let known = entriesByID[entry.id] {
-            if known != entry, entry.canonicalText < known.canonicalText {
-                entriesByID[entry.id] = entry
-                newestEditTimeMilliseconds = max(
-                    newestEditTimeMilliseconds ?? .min, entry.editTimeMilliseconds)
+        return insert([entry]).isEmpty ? .duplicate : .inserted
+    }
+
+    /// Takes entries into the set; those of other lists are left out.
+    ///
+    /// - Returns: the entries that were not known.
+    @discardableResult
+    public mutating func insert(_ entries: some Sequence<JournalEntry>) -> [JournalEntry] {
+        var fresh: [JournalEntry] = []
+        for entry in entries where entry.listID == listID {
+            if let known = entriesByID[entry.id] {
+                guard known != entry, entry.canonicalText < known.canonicalText else { continue }
+                remove(ids: [entry.id])
+                // One that came in this very call is not in its place yet.
+                fresh = fresh.map { $0.id == entry.id ? entry : $0 }
+                if !fresh.contains(entry) { place([entry]) }
+            } else {
+                fresh.append(entry)
             }
-            return .duplicate
+            entriesByID[entry.id] = entry
+            newestEditTimeMilliseconds = max(
+                newestEditTimeMilliseconds ?? .min, entry.editTimeMilliseconds)
+            if entry.needsNewerApp { newerCount += 1 }
         }
-        entriesByID[entry.id] = entry
-        newestEditTimeMilliseconds = max(
-            newestEditTimeMilliseconds ?? .min, entry.editTimeMilliseconds)
-        return .inserted
+        place(fresh)
+        return fresh
+    }
+
+    /// Puts entries where they belong in the history.
+    private mutating func place(_ entries: [JournalEntry]) {
+        let newest = history.last
+        history += entries
+        // What was done last comes last, nearly always; else what stands in order is not moved much.
+        let isInOrder =
+            entries.count == 1 && newest.map { $0.precedes(entries[0]) } ?? true
+        if !isInOrder { history.sort { $0.precedes($1) } }
     }
 
     /// Takes an entry out of the set, as compaction does; times of later entries still come after it.
     @discardableResult
     public mutating func remove(id: String) -> JournalEntry? {
-        entriesByID.removeValue(forKey: id)
+        let known = entriesByID[id]
+        remove(ids: [id])
+        return known
+    }
+
+    /// Takes entries out of the set.
+    ///
+    /// - Returns: whether any of them was there.
+    @discardableResult
+    public mutating func remove(ids: Set<String>) -> Bool {
+        var removed: Set<String> = []
+        for id in ids {
+            guard let entry = entriesByID.removeValue(forKey: id) else { continue }
+            removed.insert(id)
+            if entry.needsNewerApp { newerCount -= 1 }
+        }
+        guard !removed.isEmpty else { return false }
+        history.removeAll { removed.contains($0.id) }
+        return true
     }
 
     /// The edit time for the next entry: the clock's, or just past the newest entry that is known.

@@ -11,6 +11,7 @@ extension JournalEntry {
         public static let afterItemID = "afterItemID"
         public static let editTime = "editTime"
         public static let device = "device"
+        public static let deviceID = "deviceID"
         public static let author = "author"
         public static let appVersion = "appVersion"
     }
@@ -24,6 +25,7 @@ extension JournalEntry {
         fields[FieldName.device] = .string(device)
         fields[FieldName.author] = .string(author)
         fields[FieldName.appVersion] = .int64(appVersion)
+        if let deviceID { fields[FieldName.deviceID] = .string(deviceID) }
         if let itemID { fields[FieldName.itemID] = .string(itemID) }
         if let value { fields[FieldName.value] = .string(value) }
         if let afterItemID { fields[FieldName.afterItemID] = .string(afterItemID) }
@@ -55,10 +57,12 @@ extension JournalEntry {
         let value = takeString(FieldName.value)
         let afterItemID = takeString(FieldName.afterItemID)
         let device = takeString(FieldName.device) ?? ""
+        let deviceID = takeString(FieldName.deviceID)
         let author = takeString(FieldName.author) ?? ""
         self.init(
             id: id, listID: listID, itemID: itemID, action: Action(rawValue: action),
             value: value, afterItemID: afterItemID, editTimeMilliseconds: editTimeMilliseconds,
-            device: device, author: author, appVersion: appVersion, otherFields: rest)
+            device: device, deviceID: deviceID, author: author, appVersion: appVersion,
+            otherFields: rest)
     }
 }

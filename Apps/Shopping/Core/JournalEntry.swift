@@ -67,18 +67,23 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
     public let afterItemID: String?
     /// When the change was made, in milliseconds since 1970; see ``Journal/editTime(nowMilliseconds:)``.
     public let editTimeMilliseconds: Int64
-    /// The device the change was made on.
+    /// What the device is called that the change was made on; people read it, and it decides nothing but order.
     public let device: String
+    /// Which device that was; nil where the app that wrote the entry was too old to say.
+    public let deviceID: String?
     /// The person who made the change.
-    public let author: String
+    public internal(set) var author: String
     /// The version of the app that wrote the entry; 0 when the record does not say.
     public let appVersion: Int64
     /// Fields this version does not know, kept as they came.
     public let otherFields: [String: JournalField]
+    /// Who saved the entry's record, where that is somebody else: no field, but what the service says.
+    public internal(set) var creatorName: String?
 
     public init(
         id: String, listID: String, itemID: String? = nil, action: Action, value: String? = nil,
-        afterItemID: String? = nil, editTimeMilliseconds: Int64, device: String, author: String,
+        afterItemID: String? = nil, editTimeMilliseconds: Int64, device: String,
+        deviceID: String? = nil, author: String,
         appVersion: Int64 = JournalEntry.currentAppVersion,
         otherFields: [String: JournalField] = [:]
     ) {
@@ -90,18 +95,14 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         self.afterItemID = afterItemID
         self.editTimeMilliseconds = editTimeMilliseconds
         self.device = device
+        self.deviceID = deviceID
         self.author = author
         self.appVersion = appVersion
         self.otherFields = otherFields
     }
 
-    /// The same entry by somebody whom the service names.
-    func by(_ author: String) -> JournalEntry {
-        JournalEntry(
-            id: id, listID: listID, itemID: itemID, action: action, value: value,
-            afterItemID: afterItemID, editTimeMilliseconds: editTimeMilliseconds, device: device,
-            author: author, appVersion: appVersion, otherFields: otherFields)
-    }
+    /// Whose device the change was made on.
+    public var origin: ChangeOrigin { ChangeOrigin(creatorName: creatorName, deviceID: deviceID) }
 
     /// Whether a newer version of the app wrote the entry, so that the person should update.
     public var needsNewerApp: Bool { appVersion > JournalEntry.currentAppVersion }

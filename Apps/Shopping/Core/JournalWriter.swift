@@ -2,15 +2,17 @@
 public struct JournalWriter: Hashable, Sendable {
     public let listID: String
     public let device: String
+    public let deviceID: String?
     public let author: String
     public let appVersion: Int64
 
     public init(
-        listID: String, device: String, author: String,
+        listID: String, device: String, deviceID: String? = nil, author: String,
         appVersion: Int64 = JournalEntry.currentAppVersion
     ) {
         self.listID = listID
         self.device = device
+        self.deviceID = deviceID
         self.author = author
         self.appVersion = appVersion
     }
@@ -147,6 +149,13 @@ public struct JournalWriter: Hashable, Sendable {
         entry(.picture, itemID: itemID, id: id, at: editTimeMilliseconds)
     }
 
+    /// Takes an item's picture away.
+    public func noPicture(
+        _ itemID: String, id: String, at editTimeMilliseconds: Int64
+    ) -> JournalEntry {
+        entry(.picture, itemID: itemID, value: "", id: id, at: editTimeMilliseconds)
+    }
+
     private func entry(
         _ action: JournalEntry.Action, itemID: String? = nil, value: String? = nil,
         after afterItemID: String? = nil, id: String, at editTimeMilliseconds: Int64
@@ -154,6 +163,6 @@ public struct JournalWriter: Hashable, Sendable {
         JournalEntry(
             id: id, listID: listID, itemID: itemID, action: action, value: value,
             afterItemID: afterItemID, editTimeMilliseconds: editTimeMilliseconds, device: device,
-            author: author, appVersion: appVersion)
+            deviceID: deviceID, author: author, appVersion: appVersion)
     }
 }

@@ -76,21 +76,28 @@ struct ListBuilder {
     }
 
     private mutating func beginItems() {
-        begin { $0.action == .add }
-        begin { $0.action == .untick && $0.value != nil }
+        var untickRanks: [Int] = []
+        // By rank: to walk the entries themselves would copy each.
+        for rank in entries.indices {
+            if entries[rank].action == .add {
+                begin(with: rank)
+            } else if entries[rank].action == .untick, entries[rank].value != nil {
+                untickRanks.append(rank)
+            }
+        }
+        for rank in untickRanks { begin(with: rank) }
     }
 
-    private mutating func begin(with isBeginning: (JournalEntry) -> Bool) {
-        for (rank, entry) in entries.enumerated() where isBeginning(entry) {
-            guard let itemID = entry.itemID, draftByItemID[itemID] == nil else { continue }
-            draftByItemID[itemID] = drafts.count
-            let item = ShoppingItem(
-                id: itemID, name: entry.value ?? "", isTicked: false, tickedBy: nil,
-                addedBy: entry.author, addedOnDevice: entry.device,
-                addedAtMilliseconds: entry.editTimeMilliseconds,
-                changedAtMilliseconds: entry.editTimeMilliseconds)
-            drafts.append(ItemDraft(item: item, firstAddRank: rank))
-        }
+    private mutating func begin(with rank: Int) {
+        guard let itemID = entries[rank].itemID, draftByItemID[itemID] == nil else { return }
+        draftByItemID[itemID] = drafts.count
+        let entry = entries[rank]
+        let item = ShoppingItem(
+            id: itemID, name: entry.value ?? "", isTicked: false, tickedBy: nil,
+            addedBy: entry.author, addedFrom: entry.origin,
+            addedAtMilliseconds: entry.editTimeMilliseconds,
+            changedAtMilliseconds: entry.editTimeMilliseconds)
+        drafts.append(ItemDraft(item: item, firstAddRank: rank))
     }
 
     /// Static: a method of the builder would hold all drafts while one changes, and each entry would copy them.
@@ -107,7 +114,7 @@ struct ListBuilder {
             draft.item.quantity = 1
             if let name = entry.value { draft.item.name = name }
             draft.item.addedBy = entry.author
-            draft.item.addedOnDevice = entry.device
+            draft.item.addedFrom = entry.origin
             draft.item.addedAtMilliseconds = entry.editTimeMilliseconds
         case .tick:
             draft.item.isTicked = true
@@ -126,7 +133,7 @@ struct ListBuilder {
         case .quantity:
             if let quantity = Quantity.number(of: entry.value) { draft.item.quantity = quantity }
         case .picture:
-            draft.item.pictureEntryID = entry.id
+            draft.item.pictureEntryID = entry.value == "" ? nil : entry.id
         default:
             break
         }
@@ -149,15 +156,15 @@ struct ListBuilder {
         var draftByPlacement: [Int] = []
         rankByPlacement = []
         var afterItemIDs: [String?] = []
-        for (rank, entry) in entries.enumerated() {
-            guard let itemID = entry.itemID, let index = draftByItemID[itemID],
-                entry.action == .add || entry.action == .reorder
+        for rank in entries.indices {
+            guard let itemID = entries[rank].itemID, let index = draftByItemID[itemID],
+                entries[rank].action == .add || entries[rank].action == .reorder
                     || drafts[index].firstAddRank == rank
             else { continue }
             rankByPlacement.append(rank)
             let placement = tree.append(rank: rank)
             draftByPlacement.append(index)
-            afterItemIDs.append(entry.afterItemID)
+            afterItemIDs.append(entries[rank].afterItemID)
             if rank == drafts[index].firstAddRank {
                 drafts[index].placements.insert(placement, at: 0)
             } else {

@@ -25,19 +25,21 @@ public struct ListScreen: Hashable, Sendable {
     public private(set) var notices: [ShoppingItem] = []
     /// The newest list that arrived.
     public private(set) var list: ShoppingList
-    private let device: String
+    private let deviceID: String
 
-    /// Opens a list on a device; what is added on this device itself never waits as a notice.
-    public init(list: ShoppingList, device: String, mode: Mode = .planning) {
+    /// Opens a list on a device; what its person adds on it never waits as a notice.
+    ///
+    /// - Parameter deviceID: as in ``ChangeOrigin/deviceID``: no name, which others may bear too.
+    public init(list: ShoppingList, deviceID: String, mode: Mode = .planning) {
         self.list = list
-        self.device = device
+        self.deviceID = deviceID
         self.mode = mode
         self.rows = list.items.map { Row(item: $0, isRemoved: false) }
     }
 
     /// Opens a list in shopping mode as it was left: with these rows, in this order; what else is on the list waits as notices.
-    public init(list: ShoppingList, device: String, shoppingWith shownIDs: [String]) {
-        self.init(list: list, device: device, mode: .shopping)
+    public init(list: ShoppingList, deviceID: String, shoppingWith shownIDs: [String]) {
+        self.init(list: list, deviceID: deviceID, mode: .shopping)
         let rowsByID = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
         rows = shownIDs.compactMap { rowsByID[$0] }
         receive(list)
@@ -51,8 +53,8 @@ public struct ListScreen: Hashable, Sendable {
             showEverything()
         case .shopping:
             updateRows()
-            let device = device
-            show { $0.addedOnDevice == device }
+            let deviceID = deviceID
+            show { $0.addedFrom.isOf(deviceID) }
         }
     }
 

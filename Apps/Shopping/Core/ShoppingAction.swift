@@ -17,6 +17,8 @@ public enum ShoppingAction: Hashable, Sendable {
     case addAgain(itemID: String, name: String, afterItemID: String?)
     /// Says how many of an item, from 1.
     case quantity(itemID: String, Int)
+    /// Takes the item's picture away.
+    case removePicture(itemID: String)
     case renameList(title: String)
     case recolour(colour: String)
 }
@@ -62,6 +64,8 @@ extension JournalWriter {
             return addAgain(itemID, name, after: afterItemID, at: time, newID: newID)
         case .quantity(let itemID, let number):
             return [quantity(itemID, number, id: newID(), at: time)]
+        case .removePicture(let itemID):
+            return [noPicture(itemID, id: newID(), at: time)]
         case .renameList(let title):
             return [renameList(to: title, id: newID(), at: time)]
         case .recolour(let colour):

@@ -22,6 +22,7 @@ public struct ShoppingChange: Hashable, Sendable {
         case itemNoted(name: String, note: String)
         case itemSorted(name: String, category: String)
         case itemPictured(name: String)
+        case itemUnpictured(name: String)
         case itemCounted(name: String, quantity: Int)
         /// The service cannot be reached any more, and again.
         case serviceLost, serviceBack
@@ -38,11 +39,13 @@ public struct ShoppingChange: Hashable, Sendable {
     public let listTitle: String
     public let author: String
     public let device: String
+    /// Whose device it was: names decide nothing.
+    public let origin: ChangeOrigin
 
     public init(
         _ kind: Kind, listID: ListID? = nil, itemID: String? = nil, listTitle: String = "",
         author: String = "",
-        device: String = ""
+        device: String = "", origin: ChangeOrigin = ChangeOrigin()
     ) {
         self.kind = kind
         self.listID = listID
@@ -50,6 +53,7 @@ public struct ShoppingChange: Hashable, Sendable {
         self.listTitle = listTitle
         self.author = author
         self.device = device
+        self.origin = origin
     }
 
     /// Whether the list is on this device no more.
@@ -60,6 +64,14 @@ public struct ShoppingChange: Hashable, Sendable {
         ].contains(kind)
     }
 
+    /// Whether the sentence says by itself which list it is about, or that it is about none.
+    package var namesItsList: Bool {
+        switch kind {
+        case .listAppeared, .personJoined, .personLeft: true
+        default: endsList || listID == nil
+        }
+    }
+
     /// The change in one line, such as "Milk added by alice on tablet".
     public var sentence: String {
         let text =
@@ -68,32 +80,33 @@ public struct ShoppingChange: Hashable, Sendable {
             case .listDisappeared: "list \(shown(listTitle)) was deleted elsewhere"
             case .left: "you left \(shown(listTitle)); its link brings it back"
             case .deletedHere: "you deleted \(shown(listTitle))"
-            case .removedFromList: "you were removed from \(shown(listTitle))\(origin)"
+            case .removedFromList: "you were removed from \(shown(listTitle))\(byWhom)"
             case .sharingStopped: "\(owner) stopped sharing \(shown(listTitle))"
             case .listDeletedByOwner: "\(owner) deleted \(shown(listTitle))"
             case .listUnshared: "\(shown(listTitle)) is shared with you no more"
             case .personJoined(let name): "\(shown(name)) joined \(shown(listTitle))"
             case .personLeft(let name): "\(shown(name)) left \(shown(listTitle))"
-            case .listRenamed(let title): "the list is now called \(shown(title))\(origin)"
-            case .listRecoloured(let colour): "the list is now \(colour)\(origin)"
-            case .itemAdded(let name): "\(shown(name)) added\(origin)"
-            case .itemTicked(let name): "\(shown(name)) ticked\(origin)"
-            case .itemUnticked(let name): "\(shown(name)) unticked\(origin)"
-            case .itemRemoved(let name): "\(shown(name)) removed\(origin)"
-            case .itemMoved(let name): "\(shown(name)) moved\(origin)"
+            case .listRenamed(let title): "the list is now called \(shown(title))\(byWhom)"
+            case .listRecoloured(let colour): "the list is now \(colour)\(byWhom)"
+            case .itemAdded(let name): "\(shown(name)) added\(byWhom)"
+            case .itemTicked(let name): "\(shown(name)) ticked\(byWhom)"
+            case .itemUnticked(let name): "\(shown(name)) unticked\(byWhom)"
+            case .itemRemoved(let name): "\(shown(name)) removed\(byWhom)"
+            case .itemMoved(let name): "\(shown(name)) moved\(byWhom)"
             case .itemNoted(let name, let note):
                 note.isEmpty
-                    ? "\(shown(name)) has no note any more\(origin)"
-                    : "\(shown(name)): \(note)\(origin)"
+                    ? "\(shown(name)) has no note any more\(byWhom)"
+                    : "\(shown(name)): \(note)\(byWhom)"
             case .itemSorted(let name, let category):
                 category.isEmpty
-                    ? "\(shown(name)) sorted into its aisle\(origin)"
-                    : "\(shown(name)) sorted under \(category)\(origin)"
-            case .itemPictured(let name): "\(shown(name)) has a new picture\(origin)"
+                    ? "\(shown(name)) sorted into its aisle\(byWhom)"
+                    : "\(shown(name)) sorted under \(category)\(byWhom)"
+            case .itemPictured(let name): "\(shown(name)) has a new picture\(byWhom)"
+            case .itemUnpictured(let name): "\(shown(name)) has no picture any more\(byWhom)"
             case .itemCounted(let name, let quantity):
-                "\(quantity) × \(shown(name)) wanted\(origin)"
+                "\(quantity) × \(shown(name)) wanted\(byWhom)"
             case .itemRenamed(let from, let to, let laterName):
-                "\(shown(from)) renamed to \(shown(to))\(origin)"
+                "\(shown(from)) renamed to \(shown(to))\(byWhom)"
                     + (laterName.map { "; the later name \(shown($0)) stays" } ?? "")
             case .serviceLost:
                 "the service cannot be reached; changes wait on this device, and are sent when it is back"
@@ -103,7 +116,7 @@ public struct ShoppingChange: Hashable, Sendable {
         return ListText.oneLine(text)
     }
 
-    private var origin: String {
+    private var byWhom: String {
         (author.isEmpty ? "" : " by \(author)") + (device.isEmpty ? "" : " on \(device)")
     }
 

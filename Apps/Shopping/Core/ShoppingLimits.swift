@@ -4,6 +4,8 @@ public enum ShoppingLimits {
     public static let pastedLines = 1_000
     /// Characters of a pasted line that become an item's name; longer lines are cut.
     public static let nameCharacters = 200
+    /// Bytes of an item's picture, as the page takes it and shows it.
+    public static let pictureBytes = 5 * 1_024 * 1_024
     /// Suggestions that one request returns at most.
     public static let suggestions = 20
     /// Changes kept for somebody who watches a store and does not look; the oldest give way.

@@ -10,8 +10,8 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     public internal(set) var tickedBy: String?
     /// Who added the item.
     public internal(set) var addedBy: String
-    /// The device the item was added on.
-    public internal(set) var addedOnDevice: String
+    /// Whose device the item was added on.
+    public internal(set) var addedFrom: ChangeOrigin
     /// When the item was added, in milliseconds since 1970.
     public internal(set) var addedAtMilliseconds: Int64
     /// What people say of it besides its name, such as the amount; nil for nothing.

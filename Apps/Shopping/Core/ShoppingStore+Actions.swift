@@ -14,7 +14,7 @@ extension ShoppingStore {
     @discardableResult
     public func create(title: String) throws -> ListID {
         let listID = ListID(newID())
-        let writer = JournalWriter(listID: listID.name, device: device, author: author)
+        let writer = writer(of: listID)
         let entry = writer.create(title: title, id: newID(), at: clock())
         let root = CKRecord(
             recordType: ShoppingRecord.shoppingListType,
@@ -38,7 +38,7 @@ extension ShoppingStore {
         guard var known = listsByID[listID],
             try cache.zoneIDs(in: listID.scope).contains(listID.zoneID)
         else { throw UnknownList(listID: listID) }
-        let writer = JournalWriter(listID: listID.name, device: device, author: author)
+        let writer = writer(of: listID)
         var entries: [JournalEntry] = []
         var title: String?
         for action in actions {
@@ -61,6 +61,11 @@ extension ShoppingStore {
         listsByID[listID] = known
         _ = list(listID)
         return entries
+    }
+
+    /// Makes the entries of this person on this device.
+    func writer(of listID: ListID) -> JournalWriter {
+        JournalWriter(listID: listID.name, device: device, deviceID: deviceID, author: author)
     }
 
     private func save(

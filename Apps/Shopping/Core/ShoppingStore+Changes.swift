@@ -8,8 +8,8 @@ import StratusCache
 
 /// What comes in: journals grow by the entries that changed, never by reading everything again.
 extension ShoppingStore {
-    /// From this many changed records of one list on, the list's records are read in one go.
-    private static let recordsReadSingly = 200
+    /// A list's records are read in one go where at least this many of them changed, and this share of all.
+    private static let (recordsReadSingly, shareReadSingly) = (200, 0.25)
 
     /// Takes records that changed on this device; those this device wrote itself are known already.
     func absorb(_ ids: Set<CKRecord.ID>) {
@@ -18,10 +18,7 @@ extension ShoppingStore {
         for (zoneID, ids) in Dictionary(grouping: ids, by: \.zoneID) {
             guard let listID = ListID(zoneID) else { continue }
             do {
-                let records =
-                    ids.count < Self.recordsReadSingly
-                    ? try ids.compactMap { try cache.record(for: $0, in: listID.scope) }
-                    : try cache.records(inZoneWith: zoneID, in: listID.scope)
+                let records = try records(ids, of: listID)
                 let gone = Set(ids).subtracting(records.lazy.map(\.recordID))
                 if !gone.isEmpty {
                     // Of a list that is gone as a whole, its event tells with all that is known of it.
@@ -35,6 +32,14 @@ extension ShoppingStore {
                 tell(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
             }
         }
+    }
+
+    /// Those of some records that are on this device, and perhaps others of their list.
+    func records(_ ids: [CKRecord.ID], of listID: ListID) throws -> [CKRecord] {
+        let count = Double(listsByID[listID]?.journal.count ?? 0)
+        return ids.count < max(Self.recordsReadSingly, Int(count * Self.shareReadSingly))
+            ? try ids.compactMap { try cache.record(for: $0, in: listID.scope) }
+            : try cache.records(inZoneWith: listID.zoneID, in: listID.scope)
     }
 
     func readWholeList(_ listID: ListID) throws {
@@ -54,8 +59,10 @@ extension ShoppingStore {
         if let share = listsByID[listID]?.share, ids.contains(share.recordID) {
             listsByID[listID]?.share = nil
         }
-        for id in ids where listsByID[listID]?.journal.remove(id: id.recordName) != nil {
+        let names = Set(ids.map(\.recordName))
+        if listsByID[listID]?.journal.remove(ids: names) == true {
             listsByID[listID]?.rebuilt = nil
+            for name in names { listsByID[listID]?.arrivals[name] = nil }
         }
     }
 
@@ -63,9 +70,9 @@ extension ShoppingStore {
         guard !records.isEmpty else { return }
         let before = list(listID)
         var known = listsByID[listID] ?? KnownList(journal: Journal(listID: listID.name))
-        let names = known.people
+        let (names, me) = (known.people, known.myName)
         let fresh = known.insert(records)
-        if known.people != names {
+        if known.people != names || known.myName != me {
             // The entries that came before their authors' names.
             known.journal = Journal(listID: listID.name)
             known.rebuilt = nil
@@ -109,7 +116,7 @@ extension ShoppingStore {
                 ShoppingChange(
                     kind, listID: listID, itemID: entry.itemID, listTitle: title,
                     author: entry.author,
-                    device: entry.device))
+                    device: entry.device, origin: entry.origin))
         }
     }
 
@@ -175,27 +182,35 @@ extension ShoppingStore.KnownList {
     /// - Returns: the entries that were not known.
     @discardableResult
     mutating func insert(_ records: [CKRecord]) -> [JournalEntry] {
-        var fresh: [JournalEntry] = []
+        var entries: [JournalEntry] = []
         if let share = records.lazy.compactMap({ $0 as? CKShare }).first {
             self.share = share
+            myName = nil
             people = [:]
             for person in ListSharing(share).people {
-                if let userName = person.userName { people[userName] = person.name }
+                guard let userName = person.userName else { continue }
+                people[userName] = person.name
+                if person.isMe { myName = userName }
             }
         }
         for record in records {
             if var entry = JournalEntry(record) {
                 // What an entry says of its author is only what its device said.
-                if let creator = record.creatorUserRecordID?.recordName, let name = people[creator]
-                {
-                    entry = entry.by(name)
+                if let creator = record.creatorUserRecordID?.recordName {
+                    if let name = people[creator] { entry.author = name }
+                    entry.creatorName = isMine(creator) ? nil : creator
                 }
-                if journal.insert(entry) == .inserted { fresh.append(entry) }
+                entries.append(entry)
             } else if record.recordType == ShoppingRecord.shoppingListType {
                 rootTitle = record[ShoppingRecord.titleField] ?? ""
             }
         }
-        return fresh
+        return journal.insert(entries)
+    }
+
+    /// Whether a user is this device's person; in a list that nobody shares there is nobody else.
+    private func isMine(_ userName: String) -> Bool {
+        myName.map { $0 == userName } ?? true || userName == CKCurrentUserDefaultName
     }
 }
 
@@ -228,7 +243,8 @@ extension ShoppingChange.Kind {
             if !isOverruled { names[itemID] = newName }
         case (.note, .some): self = .itemNoted(name: name, note: entry.value ?? "")
         case (.category, .some): self = .itemSorted(name: name, category: entry.value ?? "")
-        case (.picture, .some): self = .itemPictured(name: name)
+        case (.picture, .some):
+            self = entry.value == "" ? .itemUnpictured(name: name) : .itemPictured(name: name)
         case (.quantity, .some):
             self = .itemCounted(name: name, quantity: Quantity.number(of: entry.value) ?? 1)
         case (.rename, nil): self = .listRenamed(title: entry.value ?? "")

@@ -45,6 +45,10 @@ public actor ShoppingStore {
         var share: CKShare?
         /// What the people of the share are called, by their user record names.
         var people: [String: String] = [:]
+        /// The user record name of this device's person, which the share says; nil while the list is not shared.
+        var myName: String?
+        /// When entries came to the service, in milliseconds since 1970, as far as this was asked for.
+        var arrivals: [String: Int64] = [:]
         /// Whether its appearance was told, or the list was made or found here.
         var isNotified = false
         /// The list as rebuilt; nil after a new entry.
@@ -60,6 +64,8 @@ public actor ShoppingStore {
     package let container: CKContainer
     var activity: ActivityLog { ActivityLog(cache: cache) }
     let device: String
+    /// What tells this device from all others, whatever they are called: random, and kept with the lists.
+    public nonisolated let deviceID: String
     let author: String
     let clock: Clock
     let newID: @Sendable () -> String
@@ -77,13 +83,15 @@ public actor ShoppingStore {
     private var watching: [Task<Void, Never>] = []
 
     private init(
-        cache: CloudCache, container: CKContainer, device: String, author: String,
-        clock: @escaping Clock, newID: @escaping @Sendable () -> String, policy: SharingPolicy
+        cache: CloudCache, container: CKContainer, device: String, deviceID: String,
+        author: String, clock: @escaping Clock, newID: @escaping @Sendable () -> String,
+        policy: SharingPolicy
     ) {
         self.cache = cache
         self.container = container
         recordChanges = [cache.changes(), cache.changes(in: .shared)]
         self.device = device
+        self.deviceID = deviceID
         self.author = author
         self.clock = clock
         self.newID = newID
@@ -105,8 +113,11 @@ public actor ShoppingStore {
         let cache = try CloudCache(
             path: path, container: container, settings: settings, versions: versions,
             world: CloudConnection.World(nowMilliseconds: clock))
+        let activity = ActivityLog(cache: cache)
+        try activity.prepare()
         let store = ShoppingStore(
-            cache: cache, container: container, device: device, author: author, clock: clock,
+            cache: cache, container: container, device: device,
+            deviceID: try activity.deviceID(orNew: newID), author: author, clock: clock,
             newID: newID, policy: policy)
         try await store.begin()
         return store
@@ -114,7 +125,6 @@ public actor ShoppingStore {
 
     /// Watches first and reads then, so that nothing falls between.
     private func begin() throws {
-        try activity.prepare()
         let (changes, events) = (recordChanges, cache.events())
         for scope in [CKDatabase.Scope.private, .shared] {
             for listID in try cache.zoneIDs(in: scope).compactMap({ ListID($0) }) {

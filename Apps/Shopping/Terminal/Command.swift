@@ -102,7 +102,7 @@ enum Command: Hashable, Sendable {
         case "count": self = .count(try needed("ITEM is NUMBER"))
         case "note": self = .note(try needed("ITEM is TEXT"))
         case "category": self = .category(try needed("ITEM is NAME"))
-        case "picture": self = .picture(try needed("ITEM is PATH"))
+        case "picture": self = .picture(try needed("ITEM is PATH, or ITEM alone"))
         case "view": self = .view(try needed("an item's name or number"))
         case "notify": self = .notify(try needed("adds, ticks or nothing"))
         default:
@@ -153,7 +153,7 @@ enum Command: Hashable, Sendable {
           count ITEM is NUMBER   how many; also: add 2 × milk
           note ITEM is TEXT      say more of an item; note ITEM takes it away
           category ITEM is NAME  sort it under a category of your own
-          picture ITEM is PATH   give it a picture; view ITEM says where it is
+          picture ITEM is PATH   give it a picture; picture ITEM takes it away, view ITEM says where it is
           clear                  take what is bought off the list
           duplicates / merge     what is there twice; keep the first of each
         What happened

@@ -122,10 +122,14 @@ extension ShoppingSession {
 
     func setPicture(_ text: String) async throws -> String {
         let (listID, list) = try await openedList()
+        let finder = ItemFinder(items: list.items, numberedIDs: numberedItemIDs)
         guard let (left, path) = Command.cuts(text, at: "is").last else {
-            throw CannotDo("Type picture ITEM is PATH.")
+            let item = try finder.item(text)
+            try await store.perform([.removePicture(itemID: item.id)], in: listID)
+            await refresh()
+            return "\(ListText.oneLine(item.name)) has no picture any more."
         }
-        let item = try ItemFinder(items: list.items, numberedIDs: numberedItemIDs).item(left)
+        let item = try finder.item(left)
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw CannotDo("The file \(path) cannot be read.")
         }

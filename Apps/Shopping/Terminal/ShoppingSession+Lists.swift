@@ -8,7 +8,9 @@ extension ShoppingSession {
         openListID = listID
         wantedTitle = nil
         // The mode, and the notices that wait, are as they were left; a file that cannot be read opens as new.
-        screen = (try? await store.screen(of: listID)) ?? ListScreen(list: list, device: deviceName)
+        screen =
+            (try? await store.screen(of: listID))
+            ?? ListScreen(list: list, deviceID: store.deviceID)
         folder.remember(openListID: listID.description)
     }
 

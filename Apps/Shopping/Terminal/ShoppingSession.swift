@@ -191,8 +191,7 @@ actor ShoppingSession {
         guard ![.left, .deletedHere].contains(change.kind) else { return }
         let notification = await store.notification(of: change)
         var line = "* " + change.sentence
-        let speaksOfList = change.endsList || change.kind == .listAppeared || change.listID == nil
-        if !speaksOfList, change.listID != openListID {
+        if !change.namesItsList, change.listID != openListID {
             line += " in \(ListText.oneLine(change.listTitle))"
         }
         if isQuiet { return }

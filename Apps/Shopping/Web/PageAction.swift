@@ -8,6 +8,8 @@ package enum PageAction: Codable, Hashable, Sendable {
     case tick(itemID: String)
     case untick(itemID: String)
     case remove(itemID: String)
+    /// One is set by a request of its own, as it is no JSON.
+    case removePicture(itemID: String)
     case addAgain(itemID: String)
     case rename(itemID: String, name: String)
     case note(itemID: String, text: String)

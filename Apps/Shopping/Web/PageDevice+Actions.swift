@@ -12,10 +12,15 @@ struct CannotDo: Error, CustomStringConvertible {
 extension PageDevice {
     /// Does what a page asks for; every page shows it when this returns.
     package func perform(_ request: PageRequest) async -> PageAnswer {
+        await answering { try await self.answer(to: request) }
+    }
+
+    /// What came of doing something, which every page shows when this returns.
+    func answering(_ body: () async throws -> String?) async -> PageAnswer {
         forgetMarks()
         var answer: PageAnswer
         do {
-            answer = PageAnswer(try await self.answer(to: request))
+            answer = PageAnswer(try await body())
         } catch {
             answer = PageAnswer(ShoppingSentence.of(error), isError: true)
         }
@@ -55,7 +60,7 @@ extension PageDevice {
     }
 
     /// The list that the person saw, which is open still.
-    private func list(of request: PageRequest) async throws -> (ListID, ShoppingList) {
+    func list(of request: PageRequest) async throws -> (ListID, ShoppingList) {
         guard let openListID, let list = await store.list(openListID) else {
             throw CannotDo("No list is open.")
         }
@@ -98,6 +103,7 @@ extension PageDevice {
         case .tick(let itemID): return [.tick(itemID: itemID)]
         case .untick(let itemID): return [.untick(itemID: itemID)]
         case .remove(let itemID): return [.remove(itemID: itemID)]
+        case .removePicture(let itemID): return [.removePicture(itemID: itemID)]
         case .addAgain(let itemID):
             guard let row = screen?.rows.first(where: { $0.id == itemID }), row.isRemoved else {
                 throw CannotDo("This is on the list already.")

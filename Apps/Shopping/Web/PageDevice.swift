@@ -1,3 +1,4 @@
+import Foundation
 import ShoppingCore
 import StratusRuntime
 
@@ -174,13 +175,12 @@ package actor PageDevice {
     }
 
     private func mark(of change: ShoppingChange) -> String {
-        change.author.isEmpty || change.author == person ? change.device : change.author
+        change.origin.isOfOtherPerson && !change.author.isEmpty ? change.author : change.device
     }
 
     private func announce(_ change: ShoppingChange) {
         var sentence = change.sentence
-        let speaksOfList = change.endsList || change.kind == .listAppeared || change.listID == nil
-        if !speaksOfList, change.listID != openListID {
+        if !change.namesItsList, change.listID != openListID {
             sentence += " in \(ListText.oneLine(change.listTitle))"
         }
         announcementCount += 1
@@ -205,7 +205,9 @@ package actor PageDevice {
         openListID = listID
         marks = [:]
         // A file that cannot be read opens as new.
-        screen = (try? await store.screen(of: listID)) ?? ListScreen(list: list, device: name)
+        screen =
+            (try? await store.screen(of: listID))
+            ?? ListScreen(list: list, deviceID: store.deviceID)
         remember(listID)
     }
 
@@ -239,4 +241,9 @@ package actor PageDevice {
     }
 
     func forgetMarks() { marks = [:] }
+
+    func temporaryFile() -> URL {
+        FileManager.default.temporaryDirectory
+            .appendingPathComponent("shopping-" + world.makeUUID().uuidString)
+    }
 }

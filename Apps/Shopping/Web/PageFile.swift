@@ -15,6 +15,7 @@ struct PageFile: Sendable {
         styleSheet, script("page.js", PackageResources.page_js),
         script("rows.js", PackageResources.rows_js),
         script("sheets.js", PackageResources.sheets_js),
+        script("pictures.js", PackageResources.pictures_js),
         script("service.js", PackageResources.service_js),
         script("elements.js", PackageResources.elements_js), icon,
     ]

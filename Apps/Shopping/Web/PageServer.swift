@@ -4,6 +4,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle
+import ShoppingCore
 import StratusRuntime
 import Synchronization
 
@@ -68,13 +69,39 @@ package struct PageServer: Sendable {
         }
         router.post("api/actions") { request, _ in
             let action = try await action(in: request)
-            let answer = await device.perform(action)
-            return try json(answer, status: answer.isError ? .unprocessableContent : .ok)
+            return try json(await device.perform(action))
+        }
+        router.get("api/picture") { request, _ in try await picture(for: request) }
+        router.post("api/picture") { request, _ in
+            // A form of another page sends no picture as it is.
+            guard request.headers[.contentType]?.hasPrefix("image/") == true,
+                let itemID = parameter("item", of: request)
+            else { throw HTTPError(.unsupportedMediaType, message: "Send a picture.") }
+            let bytes = try await body(of: request, upTo: ShoppingLimits.pictureBytes)
+            return try json(
+                await device.setPicture(
+                    Data(bytes.readableBytesView), of: itemID,
+                    in: parameter("list", of: request)))
         }
     }
 
-    private func text(_ request: Request) -> String {
-        request.uri.queryParameters["text"].map { String($0) } ?? ""
+    private func picture(for request: Request) async throws -> Response {
+        guard let itemID = parameter("item", of: request),
+            let picture = try await device.picture(of: itemID)
+        else { throw HTTPError(.notFound, message: "There is no picture to show.") }
+        return Response(
+            status: .ok, headers: [.contentType: picture.kind.contentType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: picture.bytes)))
+    }
+
+    private func text(_ request: Request) -> String { parameter("text", of: request) ?? "" }
+
+    private func parameter(_ name: String, of request: Request) -> String? {
+        request.uri.queryParameters[Substring(name)].map { String($0) }
+    }
+
+    private func json(_ answer: PageAnswer) throws -> Response {
+        try json(answer, status: answer.isError ? .unprocessableContent : .ok)
     }
 
     private func json(
@@ -90,19 +117,30 @@ package struct PageServer: Sendable {
         guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
             throw HTTPError(.unsupportedMediaType, message: "Send JSON.")
         }
-        let body = try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask { try await request.body.collect(upTo: Self.bodyBytes) }
+        let body = try await body(of: request, upTo: Self.bodyBytes)
+        do {
+            return try JSONDecoder().decode(PageRequest.self, from: Data(body.readableBytesView))
+        } catch {
+            throw HTTPError(.badRequest, message: "This is no action.")
+        }
+    }
+
+    private func body(of request: Request, upTo bytes: Int) async throws -> ByteBuffer {
+        try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask {
+                do {
+                    return try await request.body.collect(upTo: bytes)
+                } catch is NIOTooManyBytesError {
+                    throw HTTPError(
+                        .contentTooLarge, message: "That is more than \(bytes / 1_024) KB.")
+                }
+            }
             group.addTask {
                 try await world.timeout(bodySeconds)
                 throw HTTPError(.requestTimeout, message: "The request did not come in time.")
             }
             defer { group.cancelAll() }
             return try await group.next() ?? ByteBuffer()
-        }
-        do {
-            return try JSONDecoder().decode(PageRequest.self, from: Data(body.readableBytesView))
-        } catch {
-            throw HTTPError(.badRequest, message: "This is no action.")
         }
     }
 

@@ -49,6 +49,7 @@ extension PageState.Row {
         name = row.item.name.isEmpty ? "(no name)" : ListText.oneLine(row.item.name)
         note = row.item.note.flatMap { $0.isEmpty ? nil : ListText.oneLine($0) }
         category = row.item.category.map { ListText.oneLine($0) }
+        picture = row.item.pictureEntryID
         isTicked = row.item.isTicked
         isRemoved = row.isRemoved
         addedBy = ListText.oneLine(row.item.addedBy)

@@ -12,6 +12,8 @@ package struct PageState: Codable, Hashable, Sendable {
         package let id, name: String
         package let note, category: String?
         package let isTicked: Bool
+        /// Another one each time the item gets another picture; nil without one.
+        package let picture: String?
         /// In shopping mode what others take off the list keeps its line.
         package let isRemoved: Bool
         package let addedBy: String

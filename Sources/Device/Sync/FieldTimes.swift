@@ -112,6 +112,12 @@ public struct FieldTimes: Hashable, Sendable {
         return shifted
     }
 
+    /// A value has another form than before, and the time that it had.
+    fileprivate mutating func move(_ old: Field, to new: Field) {
+        guard let time = values.removeValue(forKey: Self.mark(of: old)) else { return }
+        values[Self.mark(of: new)] = time
+    }
+
     static func parentField(_ name: String?) -> Field? {
         name.map { Field(name: parentName, value: .string($0)) }
     }
@@ -159,6 +165,31 @@ public struct FieldTimes: Hashable, Sendable {
 }
 
 extension RecordSnapshot {
+    /// Keeps the times of files that have another value since they were uploaded: they are the same files.
+    ///
+    /// - Parameters:
+    ///   - key: the field of times.
+    ///   - old: the record before, which differs in the values of files alone.
+    package mutating func carryFieldTimes(in key: String, from old: RecordSnapshot) {
+        var times = FieldTimes(self[key])
+        for field in fields {
+            guard let before = old.field(field.name), before != field else { continue }
+            times.move(before, to: field)
+            let elements = zip(before.value?.elements ?? [], field.value?.elements ?? [])
+            for (one, other) in elements where one != other {
+                for occurrence in 1...elements.underestimatedCount + ListElement.removedLimit {
+                    let (one, other) = (
+                        ListElement(value: one, occurrence: occurrence),
+                        ListElement(value: other, occurrence: occurrence)
+                    )
+                    times.move(one.field(of: field.name), to: other.field(of: field.name))
+                    times.move(one.place(in: field.name), to: other.place(in: field.name))
+                }
+            }
+        }
+        self[key] = times.value
+    }
+
     /// Notes in a field when each of the others was edited, and keeps when the record was made anew.
     ///
     /// Every edit is later than the one it was made over, also when clocks disagree. What has no time yet

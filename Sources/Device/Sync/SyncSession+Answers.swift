@@ -49,6 +49,7 @@ extension SyncSession {
         zonesToDelete.removeAll { refused[$0] != nil }
         zonesToReplace.subtract(refused.keys)
         for zone in goneZones { deletionDone(of: zone) }
+        if settings.failurePolicy == .heal { fetchBeforeSending(into: madeZones) }
         zoneBatchSize.accepted(itemCount: created.count + deleted.count)
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
             // Nobody could be served: as if the request had failed.
@@ -57,6 +58,17 @@ extension SyncSession {
             succeeded(at: uptimeSeconds)
         }
         return (madeZones, goneZones, refused)
+    }
+
+    /// A new zone has a change token before anything is sent into it: so the first fetch does not come after a save
+    /// whose answer was lost, of which it could not tell whether it never arrived or was deleted since.
+    private mutating func fetchBeforeSending(into zones: [ZoneID]) {
+        // Else the database's changes come first, and name them.
+        guard !needsDatabaseFetch else { return }
+        for zone in zones where settings.zones.contains(zone) && !zonesToFetch.contains(zone) {
+            zonesToFetch.append(zone)
+            owesSend = false
+        }
     }
 
     public mutating func subscriptionSaved(at uptimeSeconds: Double) {

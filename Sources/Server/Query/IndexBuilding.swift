@@ -85,7 +85,7 @@ struct IndexBuilding: Sendable {
             guard let row = try writer.records(named: [entry.name], in: zone)[entry.name] else {
                 continue
             }
-            let values = try RecordValues(row, readingFields: true)
+            let values = try RecordValues(row)
             for index in indexes {
                 for key in index.definition.keys(of: values) {
                     try writer.put(IndexEntry(key: key, name: row.name), of: index.key, in: zone)

@@ -28,7 +28,7 @@ package struct IndexExamination {
         of row: RecordRow, in reader: any StoreReader
     ) throws -> Bool {
         guard let indexes = indexes[row.type] else { return true }
-        let values = try RecordValues(row, readingFields: true)
+        let values = try RecordValues(row)
         var hasAll = true
         for index in indexes {
             let keys = index.definition.keys(of: values)

@@ -22,8 +22,8 @@ final class IndexScan {
     /// The indexes that can be read.
     private let indexes: [IndexRow.Definition: IndexRow.Key]
     private let building: Set<IndexRow.Definition>
-    /// Whether records are read beyond their system fields.
-    private var readsFields: Bool
+    /// Which of the records' own fields are read.
+    private var fieldNames: [String]
     private(set) var scanned = 0
     /// Entries of places that were read to find the nearest.
     private(set) var entriesRead = 0
@@ -53,7 +53,7 @@ final class IndexScan {
         let followsKeys = keys.count == 1 && keys[0].centre == nil
         weight = search.matcher.weight
         comparedBytes = 64 + search.matcher.conditions.reduce(0) { $0 + $1.filter.valueBytes }
-        readsFields = search.matcher.readsFields || search.order.readsFields && !followsKeys
+        fieldNames = search.matcher.fieldNames + (followsKeys ? [] : search.order.fieldNames)
         var indexes: [IndexRow.Definition: IndexRow.Key] = [:]
         var building: Set<IndexRow.Definition> = []
         for index in try reader.indexes(ofType: search.recordType) {
@@ -75,7 +75,7 @@ final class IndexScan {
 
     /// From here on, reads the fields by which records are sorted, as they are not read in that order.
     func readOrder() {
-        if search.order.readsFields { readsFields = true }
+        fieldNames = search.matcher.fieldNames + search.order.fieldNames
     }
 
     // MARK: How much was read
@@ -274,7 +274,7 @@ final class IndexScan {
                 guard let row = rows[entry.name] else { continue }
                 scanned += 1
                 scannedBytes += (row.payload.count + comparedBytes) * weight
-                let values = try RecordValues(row, readingFields: readsFields)
+                let values = try RecordValues(row, readingFields: fieldNames)
                 if try !body(entry, row, values) { return true }
             }
         }

@@ -30,7 +30,7 @@ package struct RecordIndexing {
     }
 
     private static func values(of row: RecordRow) throws -> RecordValues {
-        try RecordValues(row, readingFields: true)
+        try RecordValues(row)
     }
 
     private mutating func change(

@@ -6,11 +6,15 @@ import StratusWire
 extension RecordValues {
     /// The values of a stored record.
     ///
-    /// - Parameter readingFields: Whether the stored bytes of the record's own fields are read.
+    /// - Parameter names: Which of the record's own fields are read; nil is all.
     /// - Throws: ``WireError`` when the stored bytes cannot be read.
-    package init(_ row: RecordRow, readingFields: Bool) throws(WireError) {
-        self.init(
-            row, fields: readingFields ? try RecordFields.encoded(row.payload).values() : [])
+    package init(_ row: RecordRow, readingFields names: [String]? = nil) throws(WireError) {
+        let fields = RecordFields.encoded(row.payload)
+        if let names {
+            self.init(row, fields: try fields.values(named: names))
+        } else {
+            self.init(row, fields: try fields.values())
+        }
     }
 
     /// The values of a stored record whose fields have been read already.
@@ -31,6 +35,6 @@ extension RecordMatcher {
     /// - Throws: ``WireError`` when the stored bytes cannot be read.
     package func matches(_ row: RecordRow) throws(WireError) -> Bool {
         guard row.type == recordType else { return false }
-        return matches(try RecordValues(row, readingFields: readsFields))
+        return matches(try RecordValues(row, readingFields: fieldNames))
     }
 }

@@ -31,15 +31,18 @@ package struct RecordMatcher: Sendable {
 
     package let recordType: String
     package let conditions: [Condition]
-    /// Whether a condition names one of the record's own fields.
-    package let readsFields: Bool
+    /// Which of the record's own fields conditions name.
+    package let fieldNames: [String]
 
     package init(recordType: String, conditions: [Condition]) {
         self.recordType = recordType
         self.conditions = conditions
-        readsFields = conditions.contains { condition in
-            if case .user = condition.filter.field { true } else { false }
+        var names: Set<String> = []
+        for condition in conditions {
+            names.formUnion(condition.searchedFields.map(\.name))
+            if case .user(let name) = condition.filter.field { names.insert(name) }
         }
+        fieldNames = names.sorted()
     }
 
     /// Whether a record matches.

@@ -41,12 +41,12 @@ package struct RecordOrder: Sendable {
     }
 
     package let keys: [Key]
-    /// Whether a sort key is one of the record's own fields.
-    package let readsFields: Bool
+    /// Which of the record's own fields are sort keys.
+    package let fieldNames: [String]
 
     package init(keys: [Key]) {
         self.keys = keys
-        readsFields = keys.contains { if case .user = $0.field { true } else { false } }
+        fieldNames = keys.compactMap { if case .user(let name) = $0.field { name } else { nil } }
     }
 
     package func place(of values: RecordValues, in zoneName: String) -> Place {

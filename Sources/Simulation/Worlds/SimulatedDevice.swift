@@ -271,6 +271,7 @@ extension RecordSnapshot {
         guard case .asset = self[Plan.photo] else { return self }
         var seen = self
         seen[Plan.photo] = .int64(1)
+        seen.carryFieldTimes(in: FieldWise.defaultFieldTimesKey, from: self)
         return seen
     }
 }

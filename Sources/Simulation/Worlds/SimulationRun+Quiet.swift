@@ -65,6 +65,12 @@ extension SimulationRun {
         let reports = try await cache.reports(limit: 1_000)
         for report in reports {
             cloud.note(device.name, "report", "\(report.event)".prefix(200).description)
+            if case .zoneSetAside(let zone, _) = report.event,
+                zone.ownerName == userRecordNames[0]
+            {
+                // The service would not let them leave, and the app was told.
+                strangers.remove(device.user)
+            }
         }
         try await cache.acknowledge(reports)
         return troubles

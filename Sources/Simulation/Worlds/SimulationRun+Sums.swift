@@ -27,6 +27,9 @@ extension SimulationRun {
                 return
             }
             await world.turns(300)
+            // Who runs fetches meanwhile.
+            if batches.count > 1 { try await world.pass(seconds: 1) }
+            violations += try wrongSums()
         }
     }
 

@@ -69,7 +69,8 @@ struct NoteConflictTests {
 
     /// Another device that is faster again and again only makes it take longer.
     @Test func conflictIsRepeatedUntilSaved() async throws {
-        let world = try NotesWorld()
+        let serviceClock = TestClock()
+        let world = try NotesWorld(cloud: TestCloud(clock: serviceClock))
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         try await phone.save("one")
         await tablet.app.sync()
@@ -77,8 +78,8 @@ struct NoteConflictTests {
         try await phone.save("two")
         world.clock.advance(bySeconds: 1)
         try await tablet.app.type("three")
-        for text in ["four", "five"] {
-            // The note of another device, an hour behind.
+        /// The note of another device, an hour behind.
+        func save(_ text: String) async throws {
             let record = try await phone.container.privateCloudDatabase.record(
                 for: CKRecord.ID(
                     recordName: "note", zoneID: CKRecordZone(zoneName: "note-zone").zoneID))
@@ -87,10 +88,41 @@ struct NoteConflictTests {
             record["text"] = CKAsset(fileURL: file)
             _ = try await phone.container.privateCloudDatabase.save(record)
         }
-        await tablet.app.setOffline(false)
+        try await save("four")
+        // While the second go is at the service, the other one is faster once more.
+        world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 0))
+        world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 1))
+        let going = Task { await tablet.app.setOffline(false) }
+        await serviceClock.waitForSleeper(seconds: 1)
+        try await save("five")
+        serviceClock.advance(bySeconds: 1)
+        await going.value
         #expect(await tablet.text == "three")
         #expect(await tablet.status.lines == ["In the cloud."])
         #expect(await tablet.app.copy.overruled == "five")
+    }
+
+    /// What is said of a record may stand inside what is said of all of them.
+    @Test func errorInsidePartialFailureIsFound() {
+        let id = CKRecord.ID(recordName: "note")
+        let ours = CKRecord(recordType: "note", recordID: id)
+        let theirs = CKRecord(recordType: "note", recordID: id)
+        func partial(_ error: CKError) -> CKError {
+            CKError(
+                .partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [AnyHashable(id): error]])
+        }
+        let conflict = partial(
+            CKError(
+                .serverRecordChanged,
+                userInfo: [
+                    CKRecordChangedErrorClientRecordKey: ours,
+                    CKRecordChangedErrorServerRecordKey: theirs,
+                ]))
+        #expect(conflict.isConflict() && !conflict.isRecordNotFound())
+        #expect(conflict.getMergeRecords()?.server === theirs)
+        #expect(conflict.first.code == .serverRecordChanged)
+        #expect(partial(CKError(.userDeletedZone)).isZoneNotFound())
+        #expect(partial(CKError(.changeTokenExpired)).isChangeTokenExpired())
     }
 
     @Test func olderAppLeavesNewerNoteAlone() async throws {

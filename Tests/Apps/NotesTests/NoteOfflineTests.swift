@@ -157,7 +157,7 @@ struct NoteOfflineTests {
         try file.write(copy)
         #expect(try file.read().text == "next")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(files.sorted() == ["lock", "note-%5Falice.json"])
+        #expect(files.sorted() == ["device", "lock", "note-%5Falice.json"])
         for name in files {
             let attributes = try FileManager.default.attributesOfItem(
                 atPath: folder.path + "/" + name)

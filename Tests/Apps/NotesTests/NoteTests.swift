@@ -57,8 +57,10 @@ struct NoteTests {
         record["modified"] = Date(timeIntervalSince1970: 1)
         _ = try await phone.container.privateCloudDatabase.save(record)
         try await phone.app.type("two")
+        // The save is at the service, with the text of before.
+        world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 0.5))
         let syncing = Task { await phone.app.sync() }
-        await phone.wait { $0.isStep(.saving) }
+        try await world.faultsAreMet()
         try await phone.app.type("three")
         await syncing.value
         #expect(await phone.text == "three")

@@ -11,10 +11,11 @@ final class NotesWorld: Sendable {
     static let container = "iCloud.org.example.Notes"
 
     let clock = TestClock()
-    let cloud = TestCloud()
+    let cloud: TestCloud
     let folder: URL
 
-    init() throws {
+    init(cloud: TestCloud = TestCloud()) throws {
+        self.cloud = cloud
         folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("notes-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -51,6 +52,14 @@ final class NotesWorld: Sendable {
         let opened = NoteDevice(app: app, container: container, path: path, clock: clock)
         if isStarted { await app.start() }
         return opened
+    }
+
+    /// Waits until every fault has met its request; the test's time limit ends it else.
+    func faultsAreMet() async throws {
+        while !cloud.faults.remaining.isEmpty {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     /// Counts the requests to an endpoint from now on.

@@ -37,6 +37,11 @@ import Testing
         let bought = ActivityHistory(events(week)).purchases(of: "coffee")
         #expect(bought.map(\.event.milliseconds) == [8, 3])
         #expect(ActivityHistory(events(week)).purchases(of: "tea").isEmpty)
+        // Two words for one product.
+        let vegetables = [
+            alice.add("Courgettes", after: nil, at: 1), bob.tick("Courgettes", at: 2),
+        ]
+        #expect(ActivityHistory(events(vegetables)).purchases(of: "zucchini").count == 1)
     }
 
     @Test func undoTakesEachActionBack() throws {
@@ -103,6 +108,26 @@ import Testing
         #expect(list.clearingBought.isEmpty)
     }
 
+    @Test func pictureIsGivenAndTakenAway() {
+        let given = [
+            alice.add("Milk", after: nil, at: 1), alice.writer.picture("Milk", id: "p", at: 2),
+        ]
+        let taken = given + [bob.writer.noPicture("Milk", id: "q", at: 3)]
+        #expect(list(given).items.map(\.pictureEntryID) == ["p"])
+        #expect(list(taken).items.map(\.pictureEntryID) == [nil])
+        let again = taken + [alice.writer.picture("Milk", id: "r", at: 4)]
+        #expect(list(again).items.map(\.pictureEntryID) == ["r"])
+        #expect(
+            ActivityHistory(events(taken)).lines.suffix(2).map(\.sentence) == [
+                "Milk has a new picture by Alice on Alice's phone",
+                "Milk has no picture any more by Bob on Bob's phone",
+            ])
+        // Compaction keeps the last word.
+        #expect(
+            Compaction(of: Journal(listID: "weekly", entries: taken), before: 100).dropped
+                .map(\.id) == ["p"])
+    }
+
     @Test func notificationsAreByChoice() {
         let added = ShoppingChange(.itemAdded(name: "Milk"), listTitle: "Food", author: "Bob")
         let ticked = ShoppingChange(.itemTicked(name: "Milk"), listTitle: "Food", author: "Bob")
@@ -118,11 +143,11 @@ import Testing
         let first = [
             alice.add("Milk", after: nil, at: 1), alice.add("Bread", after: "Milk", at: 2),
         ]
-        var screen = ListScreen(list: list(first), device: "tablet", mode: .shopping)
+        var screen = ListScreen(list: list(first), deviceID: "tablet", mode: .shopping)
         let later = first + [bob.add("Eggs", after: "Milk", at: 3)]
         screen.receive(list(later))
         let again = ListScreen(
-            list: list(later), device: "tablet", shoppingWith: screen.rows.map(\.id))
+            list: list(later), deviceID: "tablet", shoppingWith: screen.rows.map(\.id))
         #expect(again == screen)
         #expect(again.notices.map(\.name) == ["Eggs"])
     }

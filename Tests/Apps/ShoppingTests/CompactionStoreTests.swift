@@ -119,6 +119,24 @@ struct CompactionStoreTests {
         #expect(try await phone.compact(weekly) == 2)
     }
 
+    /// What was made long ago and came just now stays: the others have not seen it yet.
+    @Test func entryThatCameLateIsNotOld() async throws {
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
+        let milk = try #require(await tablet.list(weekly)?.items.first?.id)
+        try await tablet.perform([.tick(itemID: milk)], in: weekly)
+        world.pass(milliseconds: 20 * day)
+        // Its upload compacts, too.
+        try await tablet.sync()
+        #expect(try await recordsAtService(weekly).count == 5)
+        try await phone.sync()
+        #expect(await phone.journal(weekly)?.history.last?.action == .tick)
+        world.pass(milliseconds: 15 * day)
+        try await phone.perform([.recolour(colour: "red")], in: weekly)
+        try await phone.sync()
+        #expect(try await recordsAtService(weekly).count == 4)
+    }
+
     @Test func manyEntriesGoInAtomicSteps() async throws {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")

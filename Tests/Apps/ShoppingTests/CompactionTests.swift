@@ -98,10 +98,11 @@ import Testing
     /// Bob was offline for months and wants again what the others have bought and forgotten.
     @Test func untickAfterCompactionBringsItemBack() {
         var journal = journal([alice.add("milk", after: nil, at: 1), alice.tick("milk", at: 2)])
-        let untick = bob.writer.untick("milk", name: "milk", id: "late", at: 3)
+        let made = bob.writer.entries(
+            for: .untick(itemID: "milk"), in: journal, at: 3, newID: { "late" })
         journal = compacted(journal, Compaction(of: journal, before: 10))
         #expect(journal.isEmpty)
-        journal.insert(untick)
+        journal.insert(made)
         #expect(journal.list().items.map(\.name) == ["milk"])
         #expect(journal.list().items.first?.isTicked == false)
         journal.insert(bob.add("bread", after: "milk", at: 4))

@@ -59,6 +59,22 @@ import Testing
         #expect(mode as? Int == 0o700)
     }
 
+    /// What the service is told a device is, so that it tells others of what this one did: never the name alone.
+    @Test func devicesOfOneNameAreTwo() throws {
+        let paths = [path, path + "-2"]
+        defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
+        let identifiers = try paths.map { try LockedFolder(path: $0, app: "shopping").deviceID }
+        #expect(Set(identifiers).count == 2)
+        #expect(try LockedFolder(path: path, app: "shopping").deviceID == identifiers[0])
+        let names = identifiers.map { LockedFolder.connectionName("phone", $0) }
+        #expect(Set(names).count == 2 && names.allSatisfy { $0.hasPrefix("phone-") })
+        let long = LockedFolder.connectionName(String(repeating: "ü", count: 300), identifiers[0])
+        #expect(long.utf8.count <= 255 && long.hasSuffix(identifiers[0]))
+        let folder = try DeviceFolder(path: path)
+        #expect(
+            folder.container("iCloud.org.example").connection.deviceID.hasSuffix(identifiers[0]))
+    }
+
     // MARK: Whose a token is
 
     @Test func unknownTokenAsksTheServiceAndIsRemembered() async throws {

@@ -4,7 +4,8 @@ import Testing
 @Suite struct FieldsTests {
     private let entry = JournalEntry(
         id: "e", listID: "weekly", itemID: "milk", action: .add, value: "2 pints milk",
-        afterItemID: "bread", editTimeMilliseconds: -5, device: "phone", author: "Alice")
+        afterItemID: "bread", editTimeMilliseconds: -5, device: "phone", deviceID: "p1",
+        author: "Alice")
 
     @Test func fieldsAreFlat() {
         #expect(
@@ -12,6 +13,7 @@ import Testing
                 "listID": .string("weekly"), "itemID": .string("milk"), "action": .string("add"),
                 "value": .string("2 pints milk"), "afterItemID": .string("bread"),
                 "editTime": .date(milliseconds: -5), "device": .string("phone"),
+                "deviceID": .string("p1"),
                 "author": .string("Alice"), "appVersion": .int64(2),
             ])
     }

@@ -5,8 +5,11 @@ import StratusTesting
 struct Person {
     let writer: JournalWriter
 
-    init(_ name: String) {
-        writer = JournalWriter(listID: "weekly", device: "\(name)'s phone", author: name)
+    /// - Parameter device: what the device is called.
+    init(_ name: String, device: String? = nil) {
+        writer = JournalWriter(
+            listID: "weekly", device: device ?? "\(name)'s phone", deviceID: "\(name) 1",
+            author: name)
     }
 
     func add(_ item: String, after: String?, at time: Int64) -> JournalEntry {

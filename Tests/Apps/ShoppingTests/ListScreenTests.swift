@@ -9,7 +9,7 @@ import Testing
     ]
 
     private func screen(_ mode: ListScreen.Mode) -> ListScreen {
-        ListScreen(list: list(start), device: "Alice's phone", mode: mode)
+        ListScreen(list: list(start), deviceID: "Alice 1", mode: mode)
     }
 
     private func rows(_ screen: ListScreen) -> [String] {
@@ -60,6 +60,22 @@ import Testing
         screen.receive(list(start + [alice.add("tea", after: nil, at: 10)]))
         #expect(rows(screen) == ["tea", "milk", "bread", "eggs"])
         #expect(screen.notices.isEmpty)
+    }
+
+    /// Names are for reading: whose device it was is decided by its identifier.
+    @Test func deviceOfTheSameNameIsAnother() {
+        var screen = screen(.shopping)
+        let other = Person("Bob", device: "Alice's phone")
+        // Neither is what an app wrote that knew no identifiers.
+        let older = JournalWriter(listID: "weekly", device: "Alice's phone", author: "Alice")
+        screen.receive(
+            list(
+                start + [
+                    other.add("tea", after: nil, at: 10),
+                    older.add("jam", itemID: "jam", after: "tea", id: "old", at: 11),
+                ]))
+        #expect(rows(screen) == ["milk", "bread", "eggs"])
+        #expect(screen.notices.map(\.name) == ["tea", "jam"])
     }
 
     @Test func acceptedItemStaysAndRemovedNoticeDisappears() {

@@ -33,7 +33,7 @@ import Testing
 
     @Test func screenShowsNoticesAndRemovedRows() {
         var screen = ListScreen(
-            list: list(Array(entries.prefix(3))), device: "Alice's phone", mode: .shopping)
+            list: list(Array(entries.prefix(3))), deviceID: "Alice 1", mode: .shopping)
         let more = [
             bob.add("jam", after: nil, at: 20), bob.remove("bread", at: 21),
             alice.writer.recolour(to: "red", id: "r", at: 22),

@@ -11,7 +11,7 @@ import Testing
                 alice.add("Milk", after: nil, at: 1), alice.add("Bread", after: "Milk", at: 2),
                 bob.tick("Bread", at: 3), alice.renameList(to: "Weekly", at: 4),
             ]
-        var model = ScreenModel(screen: ListScreen(list: list(entries), device: "tablet"))
+        var model = ScreenModel(screen: ListScreen(list: list(entries), deviceID: "tablet"))
         model.syncLine = "Done"
         return model
     }

@@ -1,9 +1,10 @@
 import Foundation
-import ShoppingCore
 import StratusCache
 import StratusClient
 import StratusTesting
 import Testing
+
+@testable import ShoppingCore
 
 /// Alice's list, on her phone and tablet and with other people.
 @Suite(.timeLimit(.minutes(5)))
@@ -143,7 +144,7 @@ struct SharingTests {
                 #expect(await phone.list(own)?.items.map(\.name) == ["Milk", "Bread"])
             }
         }
-        #expect(sentences.count == 4)
+        try #require(sentences.count == 4)
         #expect(sentences[0].hasPrefix("you were removed from Groceries"))
         #expect(sentences[1] == "you left Groceries; its link brings it back")
         #expect(sentences[2].hasSuffix("stopped sharing Groceries"))
@@ -233,6 +234,76 @@ struct SharingTests {
         #expect(await phone.list(own)?.items.first { $0.id == "caviar" }?.addedBy == name)
         #expect(name != "Alice")
         try await bobs.close()
+    }
+
+    /// Why who takes part in a list is alerted by their app alone (decision 30).
+    @Test func sharedListTakesNoSubscriptionToItsEntries() async throws {
+        let (_, _, own, his) = try await joined()
+        func subscription(_ listID: ListID) -> CKQuerySubscription {
+            let made = CKQuerySubscription(
+                recordType: ShoppingRecord.journalEntryType, predicate: NSPredicate(value: true),
+                subscriptionID: "adds", options: .firesOnRecordCreation)
+            made.zoneID = listID.zoneID
+            let information = CKSubscription.NotificationInfo()
+            information.alertLocalizationKey = "%1$@ added"
+            information.alertLocalizationArgs = ["value"]
+            made.notificationInfo = information
+            return made
+        }
+        let bobs = try await world.container("web", user: bob).sharedCloudDatabase
+        await #expect(throws: CKError.self) { try await bobs.save(subscription(his)) }
+        // Its owner's private database does.
+        let alices = try await world.container("web", user: alice).privateCloudDatabase
+        _ = try await alices.save(subscription(own))
+    }
+
+    /// Alice and Bob are both called Sam, and their phones "phone": whose device it was is not a matter of names.
+    @Test func peopleAndDevicesOfOneNameAreKeptApart() async throws {
+        for person in [alice, bob] {
+            _ = try await world.cloud.service.accounts.createUser(
+                emailAddress: person, password: "correct horse battery staple",
+                givenName: "Sam", familyName: "", isEmailVerified: true)
+        }
+        let phone = try await world.open("alices", user: alice, name: "phone")
+        let bobs = try await world.open("bobs", user: bob, name: "phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+        try await phone.share(weekly)
+        let link = try #require(try await phone.invite([bob], to: weekly).link)
+        let his = try await bobs.join(link)
+        try await phone.sync()
+        try await phone.choose(NotificationChoice(tellsAdds: true))
+        var screen = try #require(try await phone.screen(of: weekly))
+        screen.enter(.shopping)
+        let changes = await phone.changes()
+        try await bobs.perform([.add(names: ["Eggs"], afterItemID: nil)], in: his)
+        // Nor of what somebody says their device is.
+        let liar = JournalWriter(
+            listID: his.name, device: "phone", deviceID: phone.deviceID, author: "Sam")
+        let lie = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
+        try await world.container("web", user: bob).sharedCloudDatabase.save(lie.record(in: his))
+        try await bobs.sync()
+        try await phone.sync()
+        screen.receive(try #require(await phone.list(weekly)))
+        #expect(screen.rows.map(\.item.name) == ["Milk"])
+        #expect(Set(screen.notices.map(\.name)) == ["Eggs", "Caviar"])
+        var notified: Set<String> = []
+        for await change in changes where change.itemID != nil {
+            notified.insert(try #require(await phone.notification(of: change)))
+            if notified.count == 2 { break }
+        }
+        #expect(
+            notified == [
+                "Groceries: Caviar added by Sam on phone", "Groceries: Eggs added by Sam on phone",
+            ])
+        try await phone.close()
+        // What Alice adds herself shows at once, also after a restart.
+        let again = try await world.open("alices", user: alice, name: "phone")
+        #expect(again.deviceID == phone.deviceID && again.deviceID != bobs.deviceID)
+        try await again.perform([.add(names: ["Tea"], afterItemID: nil)], in: weekly)
+        screen.receive(try #require(await again.list(weekly)))
+        #expect(screen.rows.map(\.item.name) == ["Tea", "Milk"])
+        for store in [again, bobs] { try await store.close() }
     }
 
     /// What an app of format 1 wrote has no parent, and would not be in the share.

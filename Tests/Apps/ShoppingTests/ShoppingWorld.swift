@@ -41,10 +41,26 @@ final class ShoppingWorld: Sendable {
         folder.appendingPathComponent("\(device).sqlite").path
     }
 
-    func open(_ device: String, user: String? = "alice") async throws -> ShoppingStore {
-        try await ShoppingStore.open(
-            path: path(device), container: try await container(device, user: user),
-            device: device, author: user ?? "somebody", settings: quick, clock: { self.now() })
+    /// - Parameters:
+    ///   - device: which one; its file and its way to the service bear this.
+    ///   - name: what it is called; else the same.
+    func open(
+        _ device: String, user: String? = "alice", name: String? = nil
+    ) async throws -> ShoppingStore {
+        try await open(
+            device, try await container(device, user: user), author: user ?? "somebody",
+            name: name)
+    }
+
+    func open(
+        _ device: String, _ container: CKContainer, author: String, name: String? = nil,
+        fetchIntervalSeconds: Double? = nil
+    ) async throws -> ShoppingStore {
+        var settings = quick
+        if let fetchIntervalSeconds { settings.fetchIntervalSeconds = fetchIntervalSeconds }
+        return try await ShoppingStore.open(
+            path: path(device), container: container, device: name ?? device, author: author,
+            settings: settings, clock: { self.now() })
     }
 
     /// A list that both devices have.

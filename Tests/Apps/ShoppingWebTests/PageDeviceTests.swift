@@ -1,3 +1,5 @@
+import Foundation
+import ShoppingCore
 import ShoppingWeb
 import Testing
 
@@ -49,6 +51,22 @@ struct PageDeviceTests {
         #expect(state.open?.boughtCount == 1)
         try await alice.act(.add(text: "Eggs"))
         #expect(try await alice.shown().row("Milk")?.changedBy == nil)
+    }
+
+    /// One's own other device is marked by its name, another person by theirs, also where both are called the same.
+    @Test func markNamesThePersonOrOnesOwnDevice() async throws {
+        let (alice, bob) = try await shoppers()
+        let tablet = try await world.device(
+            "alices-tablet", user: "alice", person: "Alice’s other name")
+        try await tablet.act(.sync)
+        try await tablet.seen { $0.row("Milk") != nil && $0.open?.sharing != nil }
+        let milk = try #require(try await alice.shown().row("Milk"))
+        try await tablet.act(.tick(itemID: milk.id))
+        let own = try await alice.seen { $0.row("Milk")?.isTicked == true }
+        #expect(own.row("Milk")?.changedBy == "alices-tablet")
+        try await bob.act(.untick(itemID: milk.id))
+        let others = try await alice.seen { $0.row("Milk")?.isTicked == false }
+        #expect(others.row("Milk")?.changedBy?.contains("bob") == true)
     }
 
     @Test func additionsOfOthersWaitAsNoticesWhileShopping() async throws {
@@ -141,6 +159,51 @@ struct PageDeviceTests {
         #expect(try await phone.purchases(of: "milk").lines.count == 1)
         try await phone.act(.undo(eventID: line.id))
         #expect(try await phone.shown().row("Milk")?.isTicked == false)
+    }
+
+    @Test func pictureTravelsAndIsRemoved() async throws {
+        let (alice, bob) = try await shoppers()
+        let milk = try #require(try await alice.shown().row("Milk"))
+        let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 7])
+        let listID = try await alice.shown().open?.id
+        #expect(
+            await alice.setPicture(png, of: milk.id, in: listID)
+                == PageAnswer("Milk has a picture."))
+        let shown = try await bob.seen { $0.row("Milk")?.picture != nil }
+        let picture = try #require(try await bob.picture(of: milk.id))
+        #expect(picture.bytes == png && picture.kind == .png)
+        let webp = Data("RIFF1234WEBP".utf8)
+        #expect(await bob.setPicture(webp, of: milk.id, in: nil).isError == false)
+        let again = try await alice.seen {
+            $0.row("Milk")?.picture != shown.row("Milk")?.picture
+        }
+        #expect(again.row("Milk")?.picture != nil)
+        #expect(try await alice.picture(of: milk.id)?.kind == .webp)
+        try await alice.act(.removePicture(itemID: milk.id))
+        #expect(try await alice.shown().row("Milk")?.picture == nil)
+        try await bob.seen { $0.row("Milk")?.picture == nil }
+        #expect(try await bob.picture(of: milk.id) == nil)
+    }
+
+    @Test func pictureThatIsNoneIsRefused() async throws {
+        let phone = try await world.device("phone", user: nil)
+        try await phone.act(.create(title: "Food"))
+        try await phone.act(.add(text: "Milk"))
+        let milk = try #require(try await phone.shown().row("Milk"))
+        let jpeg = Data([0xFF, 0xD8, 0xFF])
+        let scripts = "<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>"
+        for (bytes, item, list) in [
+            (Data(scripts.utf8), milk.id, nil), (Data(), milk.id, nil), (jpeg, "other", nil),
+            (jpeg, milk.id, "another list"),
+            (jpeg + Data(count: ShoppingLimits.pictureBytes), milk.id, nil),
+        ] as [(Data, String, String?)] {
+            #expect(await phone.setPicture(bytes, of: item, in: list).isError)
+        }
+        #expect(try await phone.shown().row("Milk")?.picture == nil)
+        // What another app has given it, and no browser would show.
+        #expect(
+            ["GIF89a", "RIFF....AVI ", "BM", "%PDF"].map { PictureKind(Data($0.utf8)) }
+                == [.gif, nil, nil, nil])
     }
 
     @Test func refusalsAreSentences() async throws {

@@ -91,6 +91,42 @@ struct PageServerTests {
         }
     }
 
+    @Test func pictureIsTakenShownAndBounded() async throws {
+        try await serving { page, device in
+            try await device.act(.add(text: "Milk"))
+            let milk = try #require(try await device.shown().row("Milk")).id
+            let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3]
+            func send(
+                _ bytes: [UInt8], type: String = "image/jpeg", secret: String? = nil
+            ) async throws -> (status: Int, headers: HTTPHeaders, text: String) {
+                try await page.answer(
+                    "/api/picture?item=" + milk, method: .POST, secret: secret,
+                    headers: ["Content-Type": type], body: .bytes(bytes))
+            }
+            #expect(try await page.answer("/api/picture?item=" + milk).status == 404)
+            for (bytes, type, secret, status) in [
+                (jpeg, "image/jpeg", "wrong", 401), (jpeg, "text/plain", nil, 415),
+                (jpeg, "multipart/form-data", nil, 415),
+                (Array("<svg/>".utf8), "image/svg+xml", nil, 422),
+                (jpeg + [UInt8](repeating: 0, count: 5 << 20), "image/jpeg", nil, 413),
+            ] as [([UInt8], String, String?, Int)] {
+                #expect(try await send(bytes, type: type, secret: secret).status == status)
+            }
+            #expect(try await device.shown().row("Milk")?.picture == nil)
+            #expect(try await send(jpeg).status == 200)
+            var request = HTTPClientRequest(url: page.origin + "/api/picture?item=" + milk)
+            request.headers.add(name: "Authorization", value: "Bearer " + page.secret)
+            let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+            #expect(answer.headers.first(name: "Content-Type") == "image/jpeg")
+            #expect(answer.headers.first(name: "X-Content-Type-Options") == "nosniff")
+            #expect(Array(buffer: try await answer.body.collect(upTo: 1 << 20)) == jpeg)
+            #expect(
+                try await page.answer("/api/picture?item=" + milk, secret: "").status == 401)
+            #expect(try await page.post(.removePicture(itemID: milk)) == 200)
+            #expect(try await page.answer("/api/picture?item=" + milk).status == 404)
+        }
+    }
+
     /// A page that is gone leaves nothing that waits for it.
     @Test func pageThatGoesIsForgotten() async throws {
         try await serving { page, device in
@@ -110,7 +146,7 @@ struct PageServerTests {
         let foreign = PageServer(device: other).secret.text
         try await serving { page, device in
             for shown in ["", foreign, String(page.secret.dropLast()), page.secret + "0"] {
-                for path in ["states", "activity", "purchases", "suggestions"] {
+                for path in ["states", "activity", "purchases", "suggestions", "picture"] {
                     #expect(try await page.answer("/api/" + path, secret: shown).status == 401)
                 }
                 let json = try JSONEncoder().encode(PageRequest(.add(text: "Milk")))
@@ -217,7 +253,10 @@ struct PageServerTests {
             #expect(html.headers.first(name: "Referrer-Policy") == "no-referrer")
             #expect(html.headers.first(name: "X-Content-Type-Options") == "nosniff")
             // Nothing of elsewhere, nothing inline.
-            for path in ["/", "/page.js", "/rows.js", "/sheets.js", "/service.js", "/elements.js"] {
+            for path in [
+                "/", "/page.js", "/rows.js", "/sheets.js", "/pictures.js", "/service.js",
+                "/elements.js",
+            ] {
                 let text = try await page.answer(path, secret: "").text
                 for banned in ["https://", "<script>", "style=", "innerHTML", "onclick", "eval("] {
                     #expect(!text.contains(banned), "\(path) \(banned)")

@@ -20,8 +20,12 @@ final class PageWorld: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// - Parameter user: nil has no account, and keeps the lists on the device.
-    func device(_ name: String, user: String?) async throws -> PageDevice {
+    /// - Parameters:
+    ///   - user: nil has no account, and keeps the lists on the device.
+    ///   - person: what the device thinks its person is called; else as the user.
+    func device(
+        _ name: String, user: String?, person: String? = nil
+    ) async throws -> PageDevice {
         let container = try await cloud.container(
             "iCloud.org.example.Shopping", user: user.map { $0 + "@example.org" }, device: name)
         var settings = ShoppingStore.watchedPace
@@ -29,9 +33,9 @@ final class PageWorld: Sendable {
         settings.coalescingSeconds = 0
         let store = try await ShoppingStore.open(
             path: folder.appendingPathComponent("\(name).sqlite").path, container: container,
-            device: name, author: user ?? "somebody", settings: settings)
+            device: name, author: person ?? user ?? "somebody", settings: settings)
         let device = PageDevice(
-            store: store, name: name, person: user ?? "somebody",
+            store: store, name: name, person: person ?? user ?? "somebody",
             localOnlyReason: user == nil ? "The lists stay on this device." : nil)
         await device.begin()
         return device

@@ -88,6 +88,14 @@ import Testing
         #expect(try device.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
+    /// The zone is there, and was fetched.
+    private func makeZone(_ device: Device) throws {
+        let store = device.cache.store
+        try store.zonesModified(created: [.list], deleted: [])
+        let page = ZonePage(records: [], deletedNames: [], token: "1", moreComing: false)
+        _ = try store.apply(page, of: .list)
+    }
+
     @Test func pendingChangesAreOnePerRecordAndSurviveRestart() throws {
         let device = try Device(MemoryCloud())
         try device.save("a", "1")
@@ -96,7 +104,7 @@ import Testing
         try device.delete("b")
         try device.restart()
         #expect(try device.cache.store.pendingIDs(limit: 100).map(\.name) == ["a", "b"])
-        try device.cache.store.zonesModified(created: [.list], deleted: [])
+        try makeZone(device)
         let changes = try device.cache.store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
         #expect(changes.map(\.change.kind) == [.save, .delete])
         #expect(changes.map(\.change.generation) == [2, 2])
@@ -105,8 +113,12 @@ import Testing
     @Test func batchKeepsItemAndByteLimits() throws {
         let device = try Device(MemoryCloud())
         for number in 0..<10 { try device.save("r\(number)", String(repeating: "x", count: 1_000)) }
-        try device.cache.store.zonesModified(created: [.list], deleted: [])
         let store = device.cache.store
+        // Nothing is sent into a zone that was never fetched.
+        try store.zonesModified(created: [.list], deleted: [])
+        #expect(try store.nextBatch(itemLimit: 4, bytesLimit: 1_000_000).isEmpty)
+        #expect(try store.backlog().zonesToFetch == [.list])
+        try makeZone(device)
         #expect(try store.nextBatch(itemLimit: 4, bytesLimit: 1_000_000).count == 4)
         #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 4_000).count == 3)
         #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1).count == 1)

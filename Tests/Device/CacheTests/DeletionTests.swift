@@ -60,6 +60,58 @@ import Testing
         #expect(cloud.record("a")?["text"] == .string("new"))
     }
 
+    /// The phone deletes the record and makes another of its name before it sends; the tablet deletes the first one.
+    ///
+    /// - Parameter hasTimes: whether a field of the record tells that it is another.
+    @Test(arguments: [true, false])
+    func deletionOfFormerRecordSparesOneMadeAnew(hasTimes: Bool) async throws {
+        let cloud = MemoryCloud()
+        let resolver = FieldWise(fieldTimesKey: hasTimes ? FieldWise.defaultFieldTimesKey : nil)
+        let phone = try Device(cloud, resolver: resolver)
+        let tablet = try Device(cloud, resolver: resolver)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.delete("a")
+        try phone.save("a", "new")
+        try await phone.sync()
+        try tablet.delete("a")
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(cloud.record("a")?["text"] == .string("new"))
+        #expect(try phone.texts() == ["a": "new"])
+        #expect(try tablet.texts() == ["a": "new"])
+    }
+
+    /// No field tells the two apart, so the first is deleted at the service before the second is saved.
+    @Test(arguments: [true, false], [true, false])
+    func recordMadeAnewSurvivesUnansweredDeletionOfFormerOne(
+        arrives: Bool, restarts: Bool
+    ) async throws {
+        let cloud = MemoryCloud()
+        let resolver = FieldWise(fieldTimesKey: nil)
+        let phone = try Device(cloud, resolver: resolver)
+        let tablet = try Device(cloud, resolver: resolver)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.delete("a")
+        try phone.save("a", "new")
+        // The database's changes, the zone's, then the upload.
+        phone.link.fail(
+            call: 2, arrives ? .answerLost : .requestLost(SyncFailure(.networkFailure)))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect((cloud.record("a") == nil) == arrives)
+        if restarts { try phone.restart() }
+        try tablet.save("a", "edited")
+        try await tablet.sync()
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(cloud.record("a")?["text"] == .string("new"))
+        #expect(try phone.texts() == ["a": "new"])
+        #expect(try tablet.texts() == ["a": "new"])
+    }
+
     @Test func savingStaleRecordKeepsItDeleted() async throws {
         let (cloud, phone) = try await synced()
         let stale = try await #require(try phone.cache.record(for: id("a")))

@@ -220,4 +220,50 @@ import Testing
         try await folder.sync("phone", "tablet", "phone")
         for device in ["tablet", "laptop", "phone"] { try await expectEmpty(device) }
     }
+
+    /// The zone is made, and the first save into it gets no answer: whether it arrived, and was deleted by somebody
+    /// since, the first fetch of the zone would not tell.
+    ///
+    /// - Parameter isZoneLost: whether the zone is made anew after a restore, or for the first time.
+    @Test(arguments: [false, true], [false, true])
+    func unansweredFirstSaveIsNeitherLostNorDoubled(isZoneLost: Bool, arrives: Bool) async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("other", "1", zone: Self.other)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try folder.takeCopy()
+        if isZoneLost {
+            try await folder.run("phone") { phone in
+                try phone.save("a", "1")
+                try await phone.sync()
+            }
+            try folder.restore()
+        }
+        try await folder.run("phone") { cloud in
+            cloud.next(
+                of: RecordsModify.self,
+                arrives ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
+            cloud.next(1_000, of: RecordsModify.self, .answer(.accessDenied))
+        } _: { phone in
+            if !isZoneLost {
+                try await phone.sync()
+                try phone.save("a", "1")
+            }
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+        }
+        if arrives {
+            try await folder.run("tablet") { tablet in
+                try await tablet.sync()
+                try tablet.delete("a")
+                try await tablet.sync()
+            }
+        }
+        for device in ["phone", "tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == (arrives ? [:] : ["a": "1"]), "\(device)")
+            }
+        }
+    }
 }

@@ -147,6 +147,69 @@ import Testing
         }
     }
 
+    /// The tablet, which has not heard of the deletion, edits the record after it.
+    @Test(arguments: [["phone", "tablet"], ["tablet", "phone"]])
+    func recordEditedAfterItsLostDeletionStaysDeleted(order: [String]) async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("b", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            try phone.save("a", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone")
+        try await folder.run("phone") { phone in
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try folder.restore()
+        try await folder.run("tablet") { tablet in
+            let id = CKRecord.ID(recordName: "a", zoneID: .list)
+            let record = try #require(try tablet.record(for: id))
+            record["note"] = "later"
+            try tablet.save(record)
+        }
+        for device in order + ["phone", "tablet"] { try await folder.sync(device) }
+        for device in ["phone", "tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == ["b": "1"], "\(device)")
+            }
+        }
+    }
+
+    /// The phone hears of the loss, and deletes the record before it could send it again: the service knows nothing of that.
+    @Test func recordDeletedAfterItsLossWasHeardOfStaysDeleted() async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("b", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            try phone.save("a", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone")
+        try folder.restore()
+        try await folder.run("phone") { cloud in
+            cloud.next(1_000, of: RecordsModify.self, .answer(.accessDenied))
+        } _: { phone in
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+            try phone.delete("a")
+        }
+        try await folder.sync("phone", "tablet", "phone", "tablet")
+        for device in ["phone", "tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == ["b": "1"], "\(device)")
+            }
+        }
+    }
+
     /// What is saved after the restore, before anything is fetched, has the number of what was lost.
     ///
     /// - Parameter isFetched: whether the phone has a change token of the lost record.

@@ -146,6 +146,28 @@ import Testing
         #expect(try lost(tablet) == ["a sent", "new sent"])
     }
 
+    /// Whoever comes first, the owner's device brings back the record and the participant's the edit.
+    @Test(arguments: [true, false])
+    func participantsEditOfLostRecordStays(isFirst: Bool) async throws {
+        let cloud = MemoryCloud()
+        let (owner, guest) = (try Device(cloud), try Device(cloud, scope: .shared))
+        try owner.save("b", "1")
+        try await owner.sync()
+        try await guest.sync()
+        let copy = cloud.copy()
+        try owner.save("a", "1")
+        try await owner.sync()
+        try await guest.sync()
+        try guest.save("a", "2")
+        cloud.restore(copy)
+        for device in isFirst ? [guest, owner] : [owner, guest] { try await device.sync() }
+        for device in [owner, guest] {
+            try await device.sync()
+            #expect(try device.texts() == ["a": "2", "b": "1"])
+        }
+        #expect(cloud.record("a")?["text"] == .string("2"))
+    }
+
     /// The last intact version is known until the full fetch has ended, whatever ends the process.
     @Test func restartAtAnyRequestAfterRestoreLosesNothing() async throws {
         let callCount = try await restoredStory(cutAt: nil)

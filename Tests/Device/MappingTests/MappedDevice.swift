@@ -217,10 +217,12 @@ extension CloudEntity {
     static var cloudType: String { cloudMap.recordType }
 }
 
-/// Counts requests, and can be without a network.
+/// Counts requests and the records of syncs, and can be without a network.
 final class CountingTransport: AccountTransport {
     struct State {
         var requests: [String] = []
+        /// How many records answers to queries and fetched changes had.
+        var receivedRecords = 0
         var uploads = 0
         var isOffline = false
         var gates: [String: (@Sendable () async -> Void)] = [:]
@@ -234,6 +236,7 @@ final class CountingTransport: AccountTransport {
     init(_ inner: any AccountTransport) { self.inner = inner }
 
     var requests: [String] { state.withLock { $0.requests } }
+    var receivedRecords: Int { state.withLock { $0.receivedRecords } }
     var uploads: Int { state.withLock { $0.uploads } }
     var count: Int { state.withLock { $0.requests.count } }
     var isOffline: Bool {
@@ -262,7 +265,22 @@ final class CountingTransport: AccountTransport {
         }
         await gate?()
         if isOffline { throw TransportError(.refused, "Nobody is there.") }
-        return try await inner.send(endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        let answer = try await inner.send(
+            endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        state.withLock { $0.receivedRecords += Self.recordCount(of: answer) }
+        return answer
+    }
+
+    private static func recordCount(of answer: Any) -> Int {
+        switch answer {
+        case let answer as RecordsQuery.Answer: answer.records.count
+        case let answer as ChangesZone.Answer:
+            answer.items.reduce(0) { count, item in
+                guard case .success(let page) = item else { return count }
+                return count + page.records.count
+            }
+        default: 0
+        }
     }
 
     func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }

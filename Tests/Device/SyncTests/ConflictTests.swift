@@ -77,3 +77,31 @@ import Testing
         #expect(other.fields.map(\.name) == ["b"])
     }
 }
+
+/// The times of edits, by what they stand for.
+@Suite struct FieldTimesTests {
+    @Test func filesKeepTheirTimesWhenTheyAreUploaded() throws {
+        let rules: [String: FieldRule] = ["photos": .set]
+        let key = FieldWise.defaultFieldTimesKey
+        func file(_ checksum: String) -> AssetReceipt {
+            AssetReceipt(fileChecksum: checksum, sizeBytes: 5)
+        }
+        var local = RecordSnapshot(id: RecordID(name: "a", zoneID: .list), type: "Item")
+        local["photo"] = .asset(file("local:1"))
+        local["photos"] = .assetList([file("local:2"), file("kept")])
+        local.stampFieldTimes(in: key, over: nil, at: 5_000, rules: rules)
+        var stored = local
+        stored["photo"] = .asset(file("1"))
+        stored["photos"] = .assetList([file("2"), file("kept")])
+        #expect(FieldTimes(stored[key]).milliseconds(of: stored.field("photo"), "photo") == nil)
+        stored.carryFieldTimes(in: key, from: local)
+        let times = FieldTimes(stored[key])
+        #expect(times.milliseconds(of: stored.field("photo"), "photo") == 5_000)
+        for name in ["2", "kept"] {
+            let element = ListElement(value: .asset(file(name)), occurrence: 1)
+            #expect(times.milliseconds(of: element.field(of: "photos"), "") == 5_000, "\(name)")
+        }
+        // Nothing is left of the values that nobody else ever saw.
+        #expect(times.milliseconds(of: local.field("photo"), "photo") == nil)
+    }
+}

@@ -99,6 +99,20 @@ import Testing
             session.next(at: 0) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
     }
 
+    /// Else its first fetch could not tell a save that never arrived from one whose record was deleted since.
+    @Test func newZoneIsFetchedBeforeAnythingIsSentIntoIt() {
+        var session = SyncSession.prepared(hasPendingChanges: true)
+        var now = 0.0
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        session.zoneWanted(.list)
+        #expect(session.perform(&now) == .modifyZones(create: [.list], delete: []))
+        _ = session.zonesModified(created: [.list: nil], deleted: [:], at: now)
+        #expect(session.perform(&now) == .fetchZoneChanges(.list))
+        session.zonePageFetched(.list, moreComing: false, hasPendingChanges: true, at: now)
+        #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
+    }
+
     @Test func syncNowSkipsDebounce() {
         var session = SyncSession.sending()
         session.localChange(at: 5)

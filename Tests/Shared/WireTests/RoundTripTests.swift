@@ -36,4 +36,20 @@ import Testing
             #expect(try RecordFields.encoded(bytes).values() == fields)
         }
     }
+
+    @Test(
+        "Fields of some names",
+        arguments: Seeds.forTest("RoundTripTests, named fields", count: 100))
+    func namedFieldsAreThoseOfAll(seed: UInt64) throws {
+        var generator = Generator(seed: seed)
+        let fields = try generator.fields().values()
+        let encoded = RecordFields.encoded(RecordFields.values(fields).encoded())
+        let names = fields.enumerated().filter { ($0.offset + Int(seed % 2)) % 2 == 0 }
+            .map(\.element.name)
+        for stored in [RecordFields.values(fields), encoded] {
+            let wanted = fields.filter { names.contains($0.name) }
+            #expect(try stored.values(named: names + ["absent"]) == wanted)
+            #expect(try stored.values(named: []) == [])
+        }
+    }
 }

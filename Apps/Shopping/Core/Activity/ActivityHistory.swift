@@ -101,7 +101,8 @@ extension ShoppingChange.Kind {
             self = .itemRenamed(from: name, to: event.value ?? "", laterName: nil)
         case (.note, .some): self = .itemNoted(name: name, note: event.value ?? "")
         case (.category, .some): self = .itemSorted(name: name, category: event.value ?? "")
-        case (.picture, .some): self = .itemPictured(name: name)
+        case (.picture, .some):
+            self = event.value == "" ? .itemUnpictured(name: name) : .itemPictured(name: name)
         case (.quantity, .some):
             self = .itemCounted(name: name, quantity: Quantity.number(of: event.value) ?? 1)
         case (.rename, nil): self = .listRenamed(title: event.value ?? "")

@@ -78,6 +78,14 @@ struct ActivityLog {
 
     // MARK: Notes
 
+    /// What tells this device from others; made at the first look, and kept.
+    func deviceID(orNew newID: () -> String) throws -> String {
+        if let known = try note("device") { return known }
+        let made = newID()
+        try setNote("device", made)
+        return made
+    }
+
     /// What this device noted under a name; nil for nothing.
     func note(_ name: String) throws -> String? {
         try cache.read { database in

@@ -100,10 +100,7 @@ extension ShoppingStore {
     /// What a change becomes for a person who is notified of such; nil for what they did not choose, and for what their
     /// own devices did.
     public func notification(of change: ShoppingChange) -> String? {
-        // Only in a shared list is there somebody else.
-        guard let share = change.listID.flatMap({ listsByID[$0]?.share }),
-            change.author != ListSharing(share).people.first(where: \.isMe)?.name
-        else { return nil }
+        guard change.origin.isOfOtherPerson else { return nil }
         // A choice that cannot be read is none.
         return (try? notificationChoice())?.text(for: change)
     }
@@ -116,10 +113,10 @@ extension ShoppingStore {
     public func screen(of listID: ListID) throws -> ListScreen? {
         guard let list = list(listID) else { return nil }
         guard let shown = try activity.note("shopping \(listID)") else {
-            return ListScreen(list: list, device: device)
+            return ListScreen(list: list, deviceID: deviceID)
         }
         return ListScreen(
-            list: list, device: device,
+            list: list, deviceID: deviceID,
             shoppingWith: shown.split(separator: "\n").map(String.init))
     }
 

@@ -24,7 +24,7 @@ extension ShoppingStore {
     public func compact(_ listID: ListID) async throws -> Int {
         guard var journal = listsByID[listID]?.journal else { throw UnknownList(listID: listID) }
         let cutoff = clock() - ShoppingLimits.compactedAgeMilliseconds
-        let arrivals = try arrivals(listID)
+        let arrivals = try arrivals(listID, before: cutoff)
         let database = container.database(with: listID.scope)
         var root: CKRecord?
         var count = 0
@@ -41,21 +41,29 @@ extension ShoppingStore {
             guard let current = root else { break }
             root = try await deleteCompacted(
                 step.dropped, with: current, until: isComplete ? cutoff : newest, in: database)
-            for entry in step.dropped { journal.remove(id: entry.id) }
+            journal.remove(ids: Set(step.dropped.map(\.id)))
             count += step.dropped.count
         }
         if count > 0 { await cache.fetchSoon(listID.zoneID, in: listID.scope) }
         return count
     }
 
-    /// When each entry of a list came to the service or, if later, was made; entries that are not there are missing.
-    private func arrivals(_ listID: ListID) throws -> [String: Int64] {
-        var arrivals: [String: Int64] = [:]
-        for record in try cache.records(inZoneWith: listID.zoneID, in: listID.scope) {
+    /// When each entry of a list came to the service; entries that are not there are missing.
+    ///
+    /// It never changes, so each record is read once, and what is too young to go in any case is not read at all.
+    private func arrivals(_ listID: ListID, before cutoffMilliseconds: Int64) throws -> [String:
+        Int64]
+    {
+        guard let known = listsByID[listID] else { return [:] }
+        let asked = known.journal.history.prefix { $0.editTimeMilliseconds < cutoffMilliseconds }
+            .filter { known.arrivals[$0.id] == nil }
+        let ids = asked.map { CKRecord.ID(recordName: $0.id, zoneID: listID.zoneID) }
+        for record in try records(ids, of: listID) {
             guard let created = record.creationDate else { continue }
-            arrivals[record.recordID.recordName] = Int64(created.timeIntervalSince1970 * 1_000)
+            listsByID[listID]?.arrivals[record.recordID.recordName] =
+                Int64(created.timeIntervalSince1970 * 1_000)
         }
-        return arrivals
+        return listsByID[listID]?.arrivals ?? [:]
     }
 
     /// The service's root record; nil where it is not the one that this device knows.

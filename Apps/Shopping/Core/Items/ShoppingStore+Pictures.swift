@@ -14,7 +14,7 @@ extension ShoppingStore {
         _ file: URL, of itemID: String, in listID: ListID
     ) async throws {
         guard let known = listsByID[listID] else { throw UnknownList(listID: listID) }
-        let writer = JournalWriter(listID: listID.name, device: device, author: author)
+        let writer = writer(of: listID)
         let entry = writer.picture(
             itemID, id: newID(), at: known.journal.editTime(nowMilliseconds: clock()))
         let record = entry.record(in: listID)

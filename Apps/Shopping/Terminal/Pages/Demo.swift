@@ -57,7 +57,6 @@ final class ShoppingDemo: Sendable {
         }
         var devices: [(title: String, device: PageDevice)] = []
         for (person, name) in [("Alice", "phone"), ("Alice", "tablet"), ("Bob", "phone")] {
-            // What a device added itself is known by its name.
             let deviceName = "\(person.lowercased())s-\(name)"
             let container = try await cloud.container(
                 Shopping.containerIdentifier, user: Self.address(of: person), device: deviceName)

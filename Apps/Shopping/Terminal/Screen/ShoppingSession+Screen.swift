@@ -7,7 +7,8 @@ extension ShoppingSession {
     func run(on terminal: TerminalScreen, hasColours: Bool) async throws {
         let (_, list) = try await openedList()
         model = ScreenModel(
-            screen: screen ?? ListScreen(list: list, device: deviceName), catalogue: catalogue)
+            screen: screen ?? ListScreen(list: list, deviceID: store.deviceID),
+            catalogue: catalogue)
         self.drawing = { [weak terminal] model in
             guard let terminal else { return }
             let (width, height) = terminal.size

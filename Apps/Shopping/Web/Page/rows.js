@@ -2,6 +2,7 @@
 
 import { byID, element, face, icon, reconcile, setText } from './elements.js';
 import { perform } from './page.js';
+import { drawPicture, forgetPictures } from './pictures.js';
 import { openItem } from './sheets.js';
 
 // The hue of each aisle, in the order of the way through the shop.
@@ -14,6 +15,7 @@ export function drawList(open) {
   drawNotices(open);
   drawSections(open);
   const rows = open.sections.flatMap((section) => section.rows);
+  forgetPictures(rows);
   byID('empty').hidden = rows.length > 0;
   setText(byID('empty-text'), open.isShopping
     ? 'Nothing to buy. What others add shows up here.' : 'Nothing to buy. Add the first thing below.');
@@ -79,7 +81,7 @@ function makeRow(row) {
     element('span', { className: 'box', 'aria-hidden': 'true' }), element('span', { className: 'words' },
       element('span', { className: 'name' }), element('span', { className: 'note small' })),
     element('span', { className: 'mark' }));
-  return element('li', { className: 'row' }, box, label, again, more);
+  return element('li', { className: 'row' }, box, label, element('span', { className: 'picture' }), again, more);
 }
 
 function changeRow(line, row) {
@@ -93,6 +95,7 @@ function changeRow(line, row) {
   const words = [row.isRemoved ? 'taken off the list' : null, row.note,
     row.isTicked && row.tickedBy && !row.changedBy ? `bought by ${row.tickedBy}` : null];
   setText(line.querySelector('.note'), words.filter(Boolean).join(' · '));
+  drawPicture(line.querySelector('.picture'), row);
   const mark = line.querySelector('.mark');
   if (mark.dataset.name !== (row.changedBy ?? '')) {
     mark.dataset.name = row.changedBy ?? '';

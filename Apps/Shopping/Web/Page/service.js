@@ -18,12 +18,24 @@ function request(path, options = {}) {
 export class NotLetIn extends Error {}
 
 /** Asks for an action; answers with a sentence, or none, and whether it is an error. */
-export async function act(action, listID) {
+export function act(action, listID) {
+  return post('api/actions', 'application/json', JSON.stringify({ listID, action }));
+}
+
+export function sendPicture(picture, itemID, listID) {
+  const query = new URLSearchParams({ item: itemID, list: listID });
+  return post('api/picture?' + query, picture.type, picture);
+}
+
+export async function fetchPicture(itemID) {
+  const answer = await request('api/picture?' + new URLSearchParams({ item: itemID }));
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return answer.blob();
+}
+
+async function post(path, type, body) {
   try {
-    const answer = await request('api/actions', {
-      method: 'POST', headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ listID, action }),
-    });
+    const answer = await request(path, { method: 'POST', headers: { 'Content-Type': type }, body });
     if (answer.status === 200 || answer.status === 422) return await answer.json();
     return { sentence: (await answer.text()).trim(), isError: true };
   } catch {

@@ -3,6 +3,7 @@
 import { look } from './service.js';
 import { byID, element, face, reconcile, say, setText } from './elements.js';
 import { perform, state } from './page.js';
+import { drawPicture, takePicture } from './pictures.js';
 
 const colours = ['green', 'teal', 'blue', 'violet', 'rose', 'amber'];
 let itemID = null;
@@ -56,10 +57,19 @@ export function drawSheets(next, isOpening = false) {
     for (const id of ['item-sheet', 'share-sheet', 'list-sheet', 'activity-sheet']) byID(id).close();
     return;
   }
-  if (byID('item-sheet').open && !findItem(itemID)) byID('item-sheet').close();
+  if (isShown('item-sheet') && itemID) {
+    const item = findItem(itemID);
+    if (item) drawItem(item);
+    else byID('item-sheet').close();
+  }
   if (isShown('share-sheet')) drawShare(next.open);
   if (isShown('list-sheet')) drawSettings(next.open, isOpening);
   if (byID('activity-sheet').open) drawActivity();
+}
+
+function drawItem(item) {
+  drawPicture(byID('item-picture'), item);
+  byID('item-no-picture').hidden = !item.picture;
 }
 
 const roles = { owner: 'owner', writes: 'may change the list', reads: 'may look' };
@@ -217,6 +227,13 @@ function prepareItem() {
     }
     sheet.close();
   });
+  byID('item-file').addEventListener('change', async () => {
+    const [file] = byID('item-file').files;
+    if (!file) return;
+    say(sheet, await takePicture(file, itemID, state.open?.id));
+    byID('item-file').value = '';
+  });
+  byID('item-no-picture').addEventListener('click', () => perform({ removePicture: { itemID } }, sheet));
   byID('item-up').addEventListener('click', () => perform({ moveUp: { itemID } }, sheet));
   byID('item-down').addEventListener('click', () => perform({ moveDown: { itemID } }, sheet));
   byID('item-remove').addEventListener('click', () => perform({ remove: { itemID } }, sheet));

@@ -254,6 +254,11 @@ final class AssetFiles: Sendable {
         guard isMade else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: path)
     }
+
+    /// Whether there are files that are not whole.
+    func hasParts() throws -> Bool {
+        try names().contains { $0.hasSuffix(Self.partSuffix) }
+    }
 }
 
 /// Holds a file of an ``AssetFiles``.

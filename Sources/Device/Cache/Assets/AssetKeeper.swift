@@ -24,11 +24,10 @@ actor AssetKeeper {
     private nonisolated let world: World
     private nonisolated let observers: Observers
     private var downloads: [String: RunningDownload] = [:]
-    private var hasSwept = false
     /// Assets that are not to be had, for this process.
     private var missing: Set<String> = []
     private nonisolated let fetching = Mutex(Fetching())
-    private nonisolated let tidying = Mutex<(task: Task<Void, Never>?, isEnded: Bool)>((nil, false))
+    private nonisolated let tidying = Mutex(Tidying())
 
     init(
         file: CacheFile, databases: [CachedDatabase], settings: AssetSettings,
@@ -95,8 +94,9 @@ actor AssetKeeper {
         } onCancel: {
             running.task.cancel()
         }
-        if let failure { throw failure }
-        noteChange()
+        guard let failure else { return noteChange() }
+        noteOrphans()
+        throw failure
     }
 
     /// Downloads what policies want here, as far as there is room.
@@ -184,6 +184,18 @@ actor AssetKeeper {
 
     // MARK: Going
 
+    /// What becomes of files that nobody uses.
+    private struct Tidying {
+        var task: Task<Void, Never>?
+        /// Whether there may be files that no row names: a process that ended left them, a save that failed, or a download
+        /// whose record went before it was whole.
+        var hasOrphans = true
+        var isEnded = false
+    }
+
+    /// A save or a download failed that had made files.
+    nonisolated func noteOrphans() { tidying.withLock { $0.hasOrphans = true } }
+
     /// Something changed: what nobody uses any more goes in a moment.
     nonisolated func noteChange() {
         guard !file.assets.isInMemory else { return }
@@ -211,15 +223,23 @@ actor AssetKeeper {
     /// Removes what nobody uses, and what is above the limit.
     func tidy() async throws {
         guard !file.assets.isInMemory else { return }
-        let (file, settings, isFirst) = (file, settings, !hasSwept)
+        let (file, settings) = (file, settings)
+        let hasOrphans = tidying.withLock { tidying in
+            defer { tidying.hasOrphans = false }
+            return tidying.hasOrphans
+        }
+        var isDone = false
+        defer { if !isDone, hasOrphans { noteOrphans() } }
         let unusedSince = world.nowMilliseconds() - Self.graceMilliseconds
-        let isDone = try await DiskThread.run {
-            guard try file.removeUnusedAssets(isThorough: isFirst) else { return false }
+        isDone = try await DiskThread.run {
+            guard try file.removeUnusedAssets(isThorough: hasOrphans) else { return false }
             return try file.evictAssets(
                 downTo: settings.limitBytes, unusedSince: unusedSince
             ) { settings.keeps(field: $1, ofType: $0, sizeBytes: $2) }
         }
-        if isDone { hasSwept = true } else { noteChange() }
+        if !isDone { return noteChange() }
+        // A part that a record names today may be nobody's after the next change.
+        if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { noteOrphans() }
     }
 
     /// Removes what may go until so many bytes are left.

@@ -161,7 +161,11 @@ extension CacheStore {
         guard key != value.fileChecksum, let zone = try zone(id.zoneID, database),
             var record = try record(id.name, zone, database)
         else { return }
+        let old = record
         guard record.replaceAssets({ $0.fileChecksum == key ? value : $0 }) else { return }
+        if let timesKey = fieldTimesKey(ofType: record.type) {
+            record.carryFieldTimes(in: timesKey, from: old)
+        }
         try put(record, zone, database)
     }
 

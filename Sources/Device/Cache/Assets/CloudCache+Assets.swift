@@ -104,7 +104,13 @@ extension CloudCache {
                         key: value.fileChecksum ?? "", file: name, sizeBytes: sizeBytes))
                 asset.keep(file.copy(of: value))
             }
-            try body(made)
+            do {
+                try body(made)
+            } catch {
+                // Whether anything was written shows when they are looked for.
+                keeper.noteOrphans()
+                throw error
+            }
         }
     }
 

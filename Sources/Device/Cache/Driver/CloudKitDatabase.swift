@@ -163,10 +163,19 @@ struct CloudKitDatabase: RemoteDatabase {
     func zoneChanges(
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage {
+        try await zoneChanges(
+            zone, since: token, deletionsAfter: nil, knowing: tags, limit: limit)
+    }
+
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, deletionsAfter version: Int64?,
+        knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage {
         try await translating {
             let page = try await database.withoutAssetDownloads.fetchedPage(
                 ofZone: CKRecordZone.ID(zone), since: token.map { CKServerChangeToken(text: $0) },
-                resultsLimit: limit, knownChangeTags: isAppleService ? [] : tags)
+                resultsLimit: limit, knownChangeTags: isAppleService ? [] : tags,
+                deletionsAfterVersion: isAppleService ? nil : version)
             return ZonePage(
                 fetched: page.records, deletedNames: page.deletedNames, token: page.token,
                 moreComing: page.moreComing, remainingCount: page.remainingCount)

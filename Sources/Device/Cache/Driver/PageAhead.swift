@@ -8,6 +8,8 @@ import Synchronization
 struct PageQuestion: Hashable, Sendable {
     var zone: ZoneID
     var token: String?
+    /// Up to which version this device has the zone's history.
+    var lastIntactVersion: Int64?
     var knownTags: [String]
     /// Records of the page; nil leaves it to the service.
     var limit: Int?
@@ -75,7 +77,8 @@ extension SyncDriver {
             limit = fullPageSize.itemLimit
         }
         return PageQuestion(
-            zone: zone, token: token, knownTags: try store.sentTags(of: zone), limit: limit)
+            zone: zone, token: token, lastIntactVersion: try store.lastIntactVersion(of: zone),
+            knownTags: try store.sentTags(of: zone), limit: limit)
     }
 
     /// A page: the one that was asked for already, or one that is asked for now; and, where more is to come, asks for
@@ -124,7 +127,7 @@ extension SyncDriver {
         _ question: PageQuestion, _ remote: any RemoteDatabase
     ) async throws -> ZonePage {
         try await remote.zoneChanges(
-            question.zone, since: question.token, knowing: question.knownTags,
-            limit: question.limit)
+            question.zone, since: question.token, deletionsAfter: question.lastIntactVersion,
+            knowing: question.knownTags, limit: question.limit)
     }
 }

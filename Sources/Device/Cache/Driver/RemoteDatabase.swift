@@ -58,6 +58,13 @@ package protocol RemoteDatabase: Sendable {
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage
 
+    /// The same; a fetch from the beginning, with all its pages, names the records that were deleted after a version
+    /// of the zone, and no others.
+    func zoneChanges(
+        _ zone: ZoneID, since token: String?, deletionsAfter version: Int64?,
+        knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage
+
     /// Uploads the file of an asset, before the record that has it is sent.
     ///
     /// - Parameter progress: takes the bytes that were sent.
@@ -87,12 +94,19 @@ extension RemoteDatabase {
     package var hasAccount: Bool { true }
     package var cloudDatabase: CKDatabase? { nil }
 
-    // A service may give no such tokens.
+    // A service may give no such tokens, and know no such versions.
 
     package func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage {
         try await databaseChanges(since: token, deletionsAfter: version)
+    }
+
+    package func zoneChanges(
+        _ zone: ZoneID, since token: String?, deletionsAfter version: Int64?,
+        knowing tags: [String], limit: Int?
+    ) async throws -> ZonePage {
+        try await zoneChanges(zone, since: token, knowing: tags, limit: limit)
     }
 
     // A database may know records alone.
@@ -157,16 +171,19 @@ package struct OutgoingChange: Sendable {
     package var sequence: Int64
     /// Proofs of the uploads of the record's assets, by checksum.
     package var receipts: [String: String]
+    /// Whether this is the deletion of the record that was here before one of its name, whose save follows.
+    package var isOfFormer: Bool
 
     package init(
         change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?, sequence: Int64,
-        receipts: [String: String] = [:]
+        receipts: [String: String] = [:], isOfFormer: Bool = false
     ) {
         self.change = change
         self.client = client
         self.base = base
         self.sequence = sequence
         self.receipts = receipts
+        self.isOfFormer = isOfFormer
     }
 }
 

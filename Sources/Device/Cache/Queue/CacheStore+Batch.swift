@@ -1,15 +1,18 @@
+import Foundation
 import GRDB
 import StratusRecords
 import StratusSync
 
 /// What goes out next from the queue of pending changes.
 extension CacheStore {
-    /// The condition for a pending change to go out: not set aside, and its zone is there. A new record
+    /// The condition for a pending change to go out: not set aside, and its zone is there and was fetched: else the
+    /// first fetch could not tell a save that never arrived from one whose record was deleted since. A new record
     /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
     /// they tell later is then a deletion of the new one. A zone with records of a newer app waits for it.
     private var sendable: String {
         """
-        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1)
+        errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1
+            AND token IS NOT NULL AND isRefetching <> 2)
         AND NOT (isMadeAnew AND baseType IS NULL)
         AND zone NOT IN (\(held.withLock { $0.keys.map(String.init).joined(separator: ", ") }))
         """
@@ -93,9 +96,10 @@ extension CacheStore {
     func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
         try read { database in
             let condition = sendable(withholding: owners)
+            let statement = try database.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))")
             return try Bool.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))",
-                arguments: StatementArguments(owners.sorted())) ?? false
+                statement, arguments: StatementArguments(owners.sorted())) ?? false
         }
     }
 
@@ -105,9 +109,36 @@ extension CacheStore {
         let client =
             pending.change.kind == .save
             ? try record(pending.change.id.name, zone, database) : nil
+        if try deletesFormer(pending, zone, database) {
+            var deletion = pending.change
+            deletion.kind = .delete
+            return OutgoingChange(
+                change: deletion, client: nil, base: pending.base, sequence: pending.sequence,
+                isOfFormer: true)
+        }
         return OutgoingChange(
             change: pending.change, client: client, base: pending.base,
             sequence: pending.sequence, receipts: try receipts(for: client, zone, database))
+    }
+
+    /// Whether a record was made under the name of one that the service still has, which is deleted there before it is
+    /// saved: only another record at the service, made after the deletion of the first, is one to all devices.
+    ///
+    /// Not where the deletion would take others with it: what refers to the record, or its share.
+    func deletesFormer(
+        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        guard row.change.kind == .save, row.isMadeAnew, let base = row.base,
+            base.system?.sharing == nil, base.system?.shareRecordName == nil
+        else { return false }
+        let name = row.change.id.name
+        let isReferredTo = try Bool.fetchOne(
+            database,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM record
+                    WHERE zone = ? AND name <> ? AND (parent = ? OR instr(fields, ?) > 0))
+                """, arguments: [zone.key, name, name, Data("\"\(name)\"".utf8)])
+        return isReferredTo != true
     }
 
     /// A pending save that goes out like one of the same zone; nil where there is none.

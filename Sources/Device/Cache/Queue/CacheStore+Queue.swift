@@ -93,7 +93,7 @@ extension CacheStore {
         _ database: Database
     ) throws {
         var row = row
-        let isLatest = row.change.generation == item.change.generation
+        let isLatest = !item.isOfFormer && row.change.generation == item.change.generation
         switch answer {
         case .saved(let system):
             if row.change.kind == .save {
@@ -109,6 +109,7 @@ extension CacheStore {
             if isLatest { return try removePending(row, database) }
             // The zone's changes are still to tell of the deletion of the former record.
             row.base = nil
+            row.earlier = []
             row.delivery = .notSent
             if row.isMadeAnew { try needFetch(of: zone, database) }
             try putSystem(nil, of: item.change.id.name, zone, database)

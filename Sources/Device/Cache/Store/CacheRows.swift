@@ -35,6 +35,9 @@ struct ZoneRow {
     /// Whether the service may have records of it that belong here.
     var isFetched: Bool { state == .existing || state == .wanted }
 
+    /// Whether no page of it was fetched yet.
+    var isNew: Bool { token == nil && (pass == 0 || isRefetching && isFirstFetch) }
+
     static let columns = "id, name, owner, state, token, pass, isRefetching"
 
     init(_ row: Row) {

@@ -23,20 +23,8 @@ extension CacheStore {
                     .union(row.base?.encryptedKeys ?? [])))
         if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
-            if row.base?.isOfAnotherRecord(than: server) == true,
-                try !isSentAgain(server, row, zone, database)
-            {
-                // What was deleted here is gone; somebody made another record of its name since.
-                try removePending(row, database)
-                try put(server, zone, database)
-                outcome.changedIDs.insert(server.id)
-                return
-            }
-            // Deleted here: stays deleted, whatever was edited elsewhere.
-            row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0
-            try update(row, database)
-            return
+            return try meetDeletion(here: row, server, zone, &outcome, database)
         }
         if client.hasSameContent(as: server) {
             // Our own save, whose answer was lost, or the same edit by somebody else.
@@ -45,6 +33,16 @@ extension CacheStore {
             return
         }
         if let base = row.base, base.system == server.system {
+            try putSystem(server.system, of: name, zone, database)
+            return
+        }
+        if try row.base?.isOfAnotherRecord(than: server) == false
+            && deletesFormer(row, zone, database)
+        {
+            // The former one is deleted all the same.
+            row.base = server
+            row.change.conflictRounds += countsRound ? 1 : 0
+            try update(row, database)
             try putSystem(server.system, of: name, zone, database)
             return
         }
@@ -77,6 +75,27 @@ extension CacheStore {
         case .merge(let merged):
             try resolve(conflict, as: merged, &row, zone, &outcome, database)
         }
+    }
+
+    /// What was deleted here stays deleted, whatever was edited elsewhere; unless it is gone, and somebody made another
+    /// record of its name since.
+    private func meetDeletion(
+        here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        let isAnother = pending.base.map { isMadeAnew(server, after: $0) } ?? false
+        if try isAnother
+            || pending.base?.isOfAnotherRecord(than: server) == true
+                && !isSentAgain(server, pending, zone, database)
+        {
+            try removePending(pending, database)
+            try put(server, zone, database)
+            outcome.changedIDs.insert(server.id)
+            return
+        }
+        var row = pending
+        row.base = server
+        try update(row, database)
     }
 
     /// What was edited here was deleted, and somebody made another record of its name since.

@@ -50,6 +50,14 @@ extension CacheStore {
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
 
+    /// Up to which version this device has the zone's history in common with the service, while a full fetch after an
+    /// expiry is under way; nil else, and where the expiry did not say.
+    func lastIntactVersion(of id: ZoneID) throws -> Int64? {
+        try read { database in
+            try zone(id, database).flatMap { try lastIntactVersion(of: $0, database) }
+        }
+    }
+
     func lastIntactVersion(of zone: ZoneRow, _ database: Database) throws -> Int64? {
         try text(named: flagName(of: zone), database).flatMap { Int64($0) }
     }
@@ -73,9 +81,11 @@ extension CacheStore {
         let isCommon = server.system.map { !history.contains($0) } ?? false
         guard let here = try record(server.id.name, zone, database) else {
             // It was here, and the service had it before the copy: its deletion came later.
-            guard isCommon, createsZones, try hasTombstone(of: server.id, database) else {
-                return false
-            }
+            guard isCommon,
+                try createsZones
+                    ? hasTombstone(of: server.id, database)
+                    : deletionMilliseconds(of: server.id, database) != nil
+            else { return false }
             try queue(
                 .delete, server.id.name, zone, base: server,
                 editedMilliseconds: nowMilliseconds, database)
@@ -117,11 +127,15 @@ extension CacheStore {
     func sendLost(
         _ name: String, _ zone: ZoneRow, _ lost: inout LostHistory?, _ database: Database
     ) throws -> Bool {
-        // In the shared database it may be out of sight; and no save makes a share.
-        guard createsZones, let history = lost, let here = try record(name, zone, database),
+        // No save makes a share.
+        guard let history = lost, let here = try record(name, zone, database),
             let system = here.system, system.sharing == nil, history.contains(system)
         else { return false }
-        if var row = try pending(name, zone, database) {
+        let row = try pending(name, zone, database)
+        // In the shared database it may be out of sight, and is there again with its owner's device; but not with what
+        // this user wrote.
+        guard row?.change.kind == .save || isSentAgain(system) else { return false }
+        if var row {
             try sendAsNew(&row, zone, database)
         } else {
             try queue(

@@ -54,17 +54,18 @@ extension CacheStore {
             // A zone that was deleted here while the page was under way stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
             let pendingCount = try Int.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)",
+                database.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)"),
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
             try noteTimes(
                 fetched: page.records.compactMap(\.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
-            let loss = try lossMilliseconds(in: zone, database)
+            let hasLoss = try lossMilliseconds(in: zone, database) != nil
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
-            let isPlain = lost == nil && loss == nil
+            let isPlain = lost == nil && !hasLoss
             var types = try file.types(database)
             for fetched in inOrderOfRows(page, of: zone) {
                 if isPlain, case .row(let row) = fetched, isKeptAsItCame(row),
@@ -80,8 +81,8 @@ extension CacheStore {
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
-                } else if let loss, try record(server.id.name, zone, database) == nil,
-                    try repeatDeletion(of: server, zone, lost: loss, database)
+                } else if hasLoss, try record(server.id.name, zone, database) == nil,
+                    try repeatDeletion(of: server, zone, database)
                 {
                     returned.append(server.id)
                 } else {
@@ -99,6 +100,7 @@ extension CacheStore {
                 if zone.isRefetching {
                     try reconcile(zone, &lost, &outcome, database)
                     try setLastIntactVersion(nil, of: zone, database)
+                    try forgetRemaking(of: zone, database)
                 }
                 try heardOfDeletions(in: zone, database)
                 try forgetSentTags(of: zone, database)
@@ -161,8 +163,10 @@ extension CacheStore {
         _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
-        // A new record that may have arrived is a missing one too, in a zone that was fetched before.
-        let isFirst = zone.isFirstFetch
+        // A new record that may have arrived is a missing one too, in a zone that was fetched before; but where its
+        // deletion would have been named, it did not.
+        let areDeletionsNamed =
+            try zone.isFirstFetch || lost != nil && !isRemade(zone, database)
         let names = try String.fetchAll(
             database,
             sql: """
@@ -171,7 +175,7 @@ extension CacheStore {
                         AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
                 ORDER BY id
                 """,
-            arguments: [zone.key, zone.pass, zone.key, isFirst])
+            arguments: [zone.key, zone.pass, zone.key, areDeletionsNamed])
         var missing: [CKRecord] = []
         for name in names {
             if try sendLost(name, zone, &lost, database) { continue }
@@ -214,7 +218,7 @@ extension CacheStore {
             // Made here, and the deletion is that of a former record; unless what was sent arrived.
             guard row.delivery != .notSent, !row.isMadeAnew else { return }
         }
-        if row.isMadeAnew, row.delivery == .notSent {
+        if try row.isMadeAnew && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
             // It is the old one that is deleted.
             try sendAsNew(&row, zone, database)
             return

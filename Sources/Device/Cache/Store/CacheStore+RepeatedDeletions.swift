@@ -22,17 +22,16 @@ extension CacheStore {
         try setText(nil, named: lossName(of: zone), database)
     }
 
-    /// Deletes a record again that came back after a loss as it was before its deletion here. One with a later edit
-    /// is another, which somebody made since.
+    /// Deletes a record again that came back after a loss, with later edits too, and was made before its deletion here. One
+    /// that was made later is another. In the shared database too: what others deleted, or hid, has no time here.
     ///
-    /// - Parameter lost: when the loss was heard of.
+    /// Also what was deleted after the loss was heard of: where the service had it no more, nobody heard of that.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
-        of server: RecordSnapshot, _ zone: ZoneRow, lost: Int64, _ database: Database
+        of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        guard createsZones,
-            let deleted = try deletionMilliseconds(of: server.id, database), deleted <= lost,
-            isAsBefore(deleted, server)
+        guard let deleted = try deletionMilliseconds(of: server.id, database),
+            wasThere(server, at: deleted)
         else { return false }
         try queue(
             .delete, server.id.name, zone, base: server, editedMilliseconds: deleted, database)
@@ -44,10 +43,9 @@ extension CacheStore {
     func isSentAgain(
         _ server: RecordSnapshot, _ deletion: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        guard deletion.change.kind == .delete, let loss = try lossMilliseconds(in: zone, database)
+        guard deletion.change.kind == .delete, try lossMilliseconds(in: zone, database) != nil
         else { return false }
-        return deletion.editedMilliseconds <= loss
-            && isAsBefore(deletion.editedMilliseconds, server)
+        return wasThere(server, at: deletion.editedMilliseconds)
     }
 
     /// Tells the app of records that came back and were deleted again.
@@ -57,15 +55,21 @@ extension CacheStore {
         if let event = lost.event(in: zone) { outcome.events.append(event) }
     }
 
-    /// Whether a record was last edited before a time, as far as it tells.
-    func isAsBefore(_ milliseconds: Int64, _ record: RecordSnapshot) -> Bool {
-        guard let key = fieldTimesKey(ofType: record.type),
-            let newest = FieldTimes(record[key]).newestMilliseconds
-        else { return false }
-        return newest <= milliseconds
+    /// Whether a record was there at a time, as far as it tells: a value of it is as old.
+    func wasThere(_ record: RecordSnapshot, at milliseconds: Int64) -> Bool {
+        guard let key = fieldTimesKey(ofType: record.type) else { return false }
+        let times = FieldTimes(record[key])
+        let known = record.fields.compactMap { field in
+            // Others have counts and places of elements.
+            resolver.fieldRules[field.name] ?? .editDate == .editDate
+                ? times.milliseconds(of: field, field.name) : nil
+        }
+        guard let oldest = known.min() ?? times.newestMilliseconds else { return false }
+        return oldest <= milliseconds
     }
 
-    private func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
+    /// When a record was deleted on this device; nil for what others deleted.
+    func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
         let statement = try database.cachedStatement(
             sql: """
                 SELECT deleted FROM tombstone
@@ -83,8 +87,25 @@ extension CacheStore {
         "deletedGeneration/\(id.ownerName)/\(id.name)"
     }
 
+    private func remakingName(of row: ZoneRow) -> String { "remade/\(row.key)" }
+
     func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {
+        if let generation, row.token != nil,
+            let known = try text(named: generationName(of: row), database),
+            generation > Int64(known) ?? .max
+        {
+            try setText("1", named: remakingName(of: row), database)
+        }
         try setText(generation.map { "\($0)" }, named: generationName(of: row), database)
+    }
+
+    /// Whether a zone was deleted and made again since it was fetched.
+    func isRemade(_ row: ZoneRow, _ database: Database) throws -> Bool {
+        try text(named: remakingName(of: row), database) != nil
+    }
+
+    func forgetRemaking(of row: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: remakingName(of: row), database)
     }
 
     /// Remembers which of the zones of its name was deleted, the first or a later one.

@@ -138,13 +138,15 @@ extension CacheStore {
 
     func flag(_ flag: CacheFlag, _ database: Database) throws -> String? {
         try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
+            database.cachedStatement(
+                sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
             arguments: [flag.isOfFile ? 0 : scope.rawValue, flag.rawValue])
     }
 
     func setFlag(_ flag: CacheFlag, _ value: String?, _ database: Database) throws {
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
+        try database.cachedStatement(
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
+        ).execute(
             arguments: [flag.isOfFile ? 0 : scope.rawValue, flag.rawValue, value])
     }
 }

@@ -96,7 +96,7 @@ extension CacheStore {
 
     func text(named name: String, _ database: Database) throws -> String? {
         try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
+            database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
             arguments: [name])
     }
 
@@ -107,6 +107,6 @@ extension CacheStore {
             : "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
         var arguments: StatementArguments = [scope.rawValue, name]
         if let text { arguments += [text] }
-        try database.execute(sql: sql, arguments: arguments)
+        try database.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 }

@@ -16,10 +16,10 @@ extension CacheStore {
                 try flag(CacheFlag.isSubscriptionSaved, database) != nil
             backlog.isEnabled = try flag(CacheFlag.isDisabled, database) == nil
             let rows = try Row.fetchCursor(
-                database,
-                sql: """
-                    SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
-                    """)
+                database.cachedStatement(
+                    sql: """
+                        SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
+                        """))
             while let row = try rows.next() {
                 let zone = ZoneRow(row)
                 switch zone.state {
@@ -30,7 +30,8 @@ extension CacheStore {
                     backlog.zonesToReplace.append(zone.id)
                 case .refused, .detached: break
                 case .existing:
-                    if row[7] as Bool { backlog.zonesToFetch.append(zone.id) }
+                    // Nothing is sent into one that was never fetched.
+                    if row[7] as Bool || zone.token == nil { backlog.zonesToFetch.append(zone.id) }
                 }
             }
             return backlog
@@ -151,7 +152,7 @@ extension CacheStore {
                 }
                 try database.execute(
                     sql: """
-                        UPDATE zone SET state = 0
+                        UPDATE zone SET state = 0, isRefetching = 2
                         WHERE \(isHere) AND name = ? AND owner = ? AND state = 3
                         """,
                     arguments: [id.name, id.ownerName])
@@ -204,6 +205,8 @@ extension CacheStore {
         let outcome = try write { database, outcome in
             for (id, reason) in pages.deleted {
                 guard let row = try zone(id, database), row.state != .wanted else { continue }
+                // It was made again since, and all of it is still to be fetched.
+                if row.state == .existing, row.isNew, pages.changed.contains(id) { continue }
                 try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
             }
             // After its deletion: a zone that both name was made again.
@@ -304,7 +307,8 @@ extension CacheStore {
         gone.append(row.id)
         if row.state == .replaced {
             try database.execute(
-                sql: "UPDATE zone SET state = 0 WHERE id = ?", arguments: [row.key])
+                sql: "UPDATE zone SET state = 0, isRefetching = 2 WHERE id = ?",
+                arguments: [row.key])
             return
         }
         if policy == .recreate, row.state == .existing, try hasContent(row, database) {
@@ -343,13 +347,15 @@ extension CacheStore {
         try setLastIntactVersion(nil, of: row, database)
         try forgetProgress(of: row, database)
         try forgetSentTags(of: row, database)
+        try forgetRemaking(of: row, database)
     }
 
-    /// Marks a zone to be created, forgets all that the service knew of its records, and queues these.
+    /// Marks a zone to be created, forgets all that the service knew of its records, and queues these. What is
+    /// fetched next is the first of it.
     func recreate(_ row: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: """
-                UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 0
+                UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 2
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)

@@ -37,6 +37,8 @@ struct ZoneChangesQuestion: Sendable {
     var desiredKeys: [CKRecord.FieldKey]?
     /// Change tags that the service gave and may have lost since.
     var knownChangeTags: [String] = []
+    /// From the beginning: deletions after this version of the zone are told, and no others.
+    var deletionsAfterVersion: Int64?
 }
 
 extension DatabaseSession {
@@ -130,7 +132,8 @@ extension DatabaseSession {
                     zoneID: question.zoneID.dictionary, syncToken: question.token?.text,
                     resultsLimit: question.resultsLimit > 0 ? question.resultsLimit : nil,
                     desiredKeys: question.desiredKeys,
-                    knownChangeTags: question.knownChangeTags)
+                    knownChangeTags: question.knownChangeTags,
+                    deletionsAfterVersion: question.deletionsAfterVersion)
                 item.keepsFields = keepsFields
                 return item
             })

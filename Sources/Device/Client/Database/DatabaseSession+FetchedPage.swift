@@ -55,15 +55,17 @@ extension DatabaseSession {
 extension CKDatabase {
     /// One page of what changed in a zone, for a store of this device.
     ///
-    /// - Parameter knownChangeTags: the token counts as expired if the service has lost one of the changes that these
-    ///   name.
+    /// - Parameters:
+    ///   - knownChangeTags: the token counts as expired if the service has lost one of the changes that these name.
+    ///   - deletionsAfterVersion: a fetch from the beginning, with all its pages, names the records that were
+    ///     deleted after this version of the zone, and no others.
     package func fetchedPage(
         ofZone zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, resultsLimit: Int?,
-        knownChangeTags: [String]
+        knownChangeTags: [String], deletionsAfterVersion: Int64?
     ) async throws -> FetchedPage {
         try await session.fetchedPage(
             ZoneChangesQuestion(
                 zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0,
-                knownChangeTags: knownChangeTags))
+                knownChangeTags: knownChangeTags, deletionsAfterVersion: deletionsAfterVersion))
     }
 }

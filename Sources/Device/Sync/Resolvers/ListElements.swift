@@ -6,7 +6,7 @@ struct ListElement: Hashable {
     var occurrence: Int
 
     /// More elements of one value than this that were removed are not told apart.
-    private static let removedLimit = 32
+    static let removedLimit = 32
 
     /// The elements of a list in order; nil when the value is no list. Those of a set are there once.
     ///

@@ -59,12 +59,7 @@ struct RequestHead: Sendable {
     /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
     /// underscores, 255 at most. Identifiers that Apple gives have no others.
     private static func isContainer(_ segment: String) -> Bool {
-        (1...255).contains(segment.utf8.count)
-            && segment.unicodeScalars.allSatisfy {
-                $0.isASCII
-                    && ($0.properties.isAlphabetic || ("0"..."9").contains($0)
-                        || ".-_".unicodeScalars.contains($0))
-            }
+        (1...255).contains(segment.utf8.count) && segment.utf8.allSatisfy(\.isInNames)
     }
 }
 

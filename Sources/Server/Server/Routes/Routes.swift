@@ -137,8 +137,9 @@ struct Routes: Sendable {
         }
         let served = await answered.encoded { answer in
             finish(&answer, request)
-            let bytes = ByteBuffer(
-                bytes: wireBytes(of: answer, documentedCodesOnly: !request.knowsOurs))
+            let bytes = withWireBytes(of: answer, documentedCodesOnly: !request.knowsOurs) {
+                ByteBuffer(bytes: $0)
+            }
             // What it took counts, not what travels.
             guard isCompressed, request.takesGzip, bytes.readableBytes > Self.bytesNotCompressed,
                 let compressed = Gzip.compressed(bytes, ratio: Gzip.ratioOfAnswers)

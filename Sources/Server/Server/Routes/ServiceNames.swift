@@ -51,11 +51,7 @@ public struct ServiceNames: Sendable {
             name = authority.prefix { $0 != ":" }
             rest = authority[name.endIndex...]
         }
-        let isName = name.utf8.allSatisfy { byte in
-            let character = Character(UnicodeScalar(byte))
-            return character.isASCII && (character.isLetter || character.isNumber)
-                || "-._".utf8.contains(byte)
-        }
+        let isName = name.utf8.allSatisfy(\.isInNames)
         let isAddress = name.contains(":") && address(String(name)) != nil
         let port = rest.dropFirst()
         let hasPort =
@@ -63,6 +59,19 @@ public struct ServiceNames: Sendable {
             || rest.hasPrefix(":") && port.utf8.count <= 5
                 && port.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return (isName || isAddress) && hasPort ? String(name) : ""
+    }
+}
+
+extension UInt8 {
+    /// Whether a name of the network or of a container has this byte: letters, digits, dots, hyphens and
+    /// underscores.
+    var isInNames: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: self == UInt8(ascii: ".") || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
+        }
     }
 }
 

@@ -6,7 +6,6 @@ import StratusWire
 extension ChangesDatabase: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: .user, endsSession: false, isRepeatable: true,
-        expiredTokens: .failing { $0.syncToken != nil },
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// A fetch without a token leaves out zones that were deleted before it began, or before the version that

@@ -8,7 +8,6 @@ extension ChangesZone: ServedEndpoint {
     /// Whoever may read the public database may follow it.
     public static let rules = EndpointRules<Self>(
         access: .read, endsSession: false, isRepeatable: true,
-        expiredTokens: ExpiredTokens { try await answer($0, withoutExpired: $1) },
         cost: { Double($0.zones.count) / 10 },
         zoneNames: { Set($0.zones.map(\.zoneID.zoneName)) },
         link: { answer, links in
@@ -21,21 +20,6 @@ extension ChangesZone: ServedEndpoint {
                 answer.items[index] = .success(page)
             }
         })
-
-    /// Zones asked about with a token have lost it; the others are served.
-    private static func answer(
-        _ request: Request, withoutExpired answer: ExpiredTokens<Self>.Answering
-    ) async throws -> Answer {
-        var rest = request
-        rest.zones.removeAll { $0.syncToken != nil }
-        var served = try await rest.zones.isEmpty ? [][...] : answer(rest).items[...]
-        return Answer(
-            request.zones.compactMap { item in
-                item.syncToken == nil
-                    ? served.popFirst()
-                    : .failure(ZoneFailure(zoneID: item.zoneID, error: .expiredChangeToken))
-            })
-    }
 
     /// A zone that cannot be served fails by itself; the others are answered.
     public static func answer(
@@ -138,11 +122,18 @@ struct ZoneFeed {
             item.syncToken, knowing: item.knownChangeTags, for: zone, rights.access)
         let cursor = ChangeCursor(
             version: token?.cursor ?? 0,
-            skipTombstonesThrough: token?.skipTombstonesThrough ?? zone.version,
-            device: context.caller.device, wantsWholeBatches: context.caller.wantsExtensions)
+            skipTombstonesThrough: token?.skipTombstonesThrough ?? skippedTombstones(item, zone),
+            device: item.deletionsAfterVersion == nil ? context.caller.device : nil,
+            wantsWholeBatches: context.caller.wantsExtensions)
         return try item.isReversed || token?.reverse != nil
             ? newestFirst(item, zone, rights, cursor, token?.reverse, room: &room)
             : oldestFirst(item, zone, rights, cursor, room: &room)
+    }
+
+    /// Up to which version a fetch without a token leaves deletions out; those that were purged are not to be had.
+    private func skippedTombstones(_ item: ChangesZone.Item, _ zone: ZoneRow) -> Int64 {
+        item.deletionsAfterVersion.map { min(max($0, zone.purgeHorizon), zone.version) }
+            ?? zone.version
     }
 
     private func oldestFirst(

@@ -5,7 +5,6 @@ import StratusWire
 extension RecordsChanges: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: ChangesZone.rules.access, endsSession: false, isRepeatable: true,
-        expiredTokens: .failing { $0.syncToken != nil },
         cost: { _ in 0 }, zoneNames: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })
 

@@ -5,7 +5,6 @@ import StratusWire
 extension ZonesChanges: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: ChangesDatabase.rules.access, endsSession: false, isRepeatable: true,
-        expiredTokens: .failing { $0.syncToken != nil },
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// The same feed as that of ``ChangesDatabase``, under the token's other name.

@@ -7,7 +7,7 @@ import StratusWire
 
 extension SubscriptionsModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { Double($0.items.count) / 10 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Saving under an identifier that exists replaces the subscription.

@@ -4,7 +4,7 @@ import StratusWire
 
 extension TokensCreate: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// The address of the long poll is a path; the HTTP server puts its origin before it.

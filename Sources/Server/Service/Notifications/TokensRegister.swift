@@ -4,7 +4,7 @@ import StratusWire
 
 extension TokensRegister: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Takes tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can go
@@ -43,7 +43,7 @@ extension TokensRegister: ServedEndpoint {
 
 extension TokensUnregister: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// A token that is unknown, or another's, needs no more than not to be there for the caller.

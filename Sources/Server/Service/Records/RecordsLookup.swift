@@ -5,7 +5,7 @@ import StratusWire
 
 extension RecordsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .read, endsSession: false, isRepeatable: true,
         cost: { Double($0.records.count) / 160 },
         zoneNames: { request in
             Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })

@@ -25,10 +25,7 @@ struct FaultMiddleware: Sendable {
             case .dropAfterCommit:
                 _ = try await E.answer(request, in: context, with: components)
                 throw Self.connectionDropped
-            case .expireChangeTokens:
-                return try await E.rules.expiredTokens.answer(request) { [context] request in
-                    try await E.answer(request, in: context, with: components)
-                }
+            case .expireChangeTokens: context.limits.changeTokenSeconds = -1
             case .resetZone(let reason):
                 try await resetZone(fault.zoneName ?? "", reason: reason, in: context)
             case .dropNotification, .duplicateNotification: break

@@ -11,7 +11,7 @@ public struct RequestContext: Sendable {
     private(set) var scope: DatabaseScope?
     /// What stands before the paths of addresses in answers (``Credentials/origin``).
     let origin: String
-    let limits: Limits
+    var limits: Limits
     /// What the request holds of the service's memory; nil in process.
     var memory: HeldMemory?
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.

@@ -26,8 +26,6 @@ public struct EndpointRules<E: ServedEndpoint>: Sendable {
     let endsSession: Bool
     /// Whether a signed request may come again: it only reads, or knows what it came to the first time.
     let isRepeatable: Bool
-    /// The answer when the change tokens in the request have expired, for the fault script.
-    let expiredTokens: ExpiredTokens<E>
     /// What a request costs its sender, in requests, beyond the one that it is.
     ///
     /// In proportion to the work: a record that is saved takes about as long as four that are read.
@@ -44,24 +42,6 @@ public enum EndpointAccess: Hashable, Sendable {
     case read
     /// A user, whichever the database.
     case user
-}
-
-/// How an endpoint answers a request whose change tokens have all expired.
-public struct ExpiredTokens<E: ServedEndpoint>: Sendable {
-    typealias Answering = (E.Request) async throws -> E.Answer
-
-    let answer: @Sendable (E.Request, Answering) async throws -> E.Answer
-
-    /// The endpoint's requests have no change tokens, so they are answered as always.
-    static var none: Self { Self { request, answer in try await answer(request) } }
-
-    /// A request with a token fails as a whole.
-    static func failing(_ hasToken: @escaping @Sendable (E.Request) -> Bool) -> Self {
-        Self { request, answer in
-            guard !hasToken(request) else { throw ServiceError.expiredChangeToken }
-            return try await answer(request)
-        }
-    }
 }
 
 /// An endpoint's answer, and the caller's next web-auth token.

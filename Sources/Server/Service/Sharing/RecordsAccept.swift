@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsAccept: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: false,
         cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] },
         link: { $1.link(&$0.items) })
 
@@ -52,13 +52,19 @@ private struct ShareJoining: Sendable {
         ) { try join(in: &$0, having: zones) }
         guard !joined.isOwner else { return joined.metadata }
         let (owner, name) = (link.owner, joined.zoneName)
-        try await shared.own.write { writer in
-            // Seen as nothing yet, so that the next look finds that it changed.
-            if try writer.sharedZone(owner: owner, name: name)?.isDeleted != false {
-                try writer.put(
-                    SharedZoneRow(
-                        owner: owner, name: name, seenVersion: 0, seenAccess: 0, isDeleted: false))
+        let isNew = try await shared.own.write { writer in
+            guard try writer.sharedZone(owner: owner, name: name)?.isDeleted != false else {
+                return false
             }
+            // Seen as nothing yet, so that the next look finds that it changed.
+            try writer.put(
+                SharedZoneRow(
+                    owner: owner, name: name, seenVersion: 0, seenAccess: 0, isDeleted: false))
+            return true
+        }
+        if isNew {
+            try await records.notify(
+                try context.user(), on: context.caller.device, ofJoined: name, in: link.store)
         }
         return joined.metadata
     }

@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsRequestAccess: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: false,
         cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Asks the owners of shares for access. Asking twice is asking once.

@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsResolve: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { Double($0.items.count) / 160 }, zoneNames: { _ in [] },
         link: { $1.link(&$0.items) })
 

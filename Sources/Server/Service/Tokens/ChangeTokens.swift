@@ -95,11 +95,21 @@ struct ChangeTokens {
         } catch var error as ServiceError {
             if let known = error.lastIntactVersion, let text, known < versionClaimed(by: text) {
                 error.lastIntactVersion = min(known, lost ?? known)
+            } else if lost == nil, let text, arePurged(after: text, in: zone) {
+                // Nothing was lost, and nobody can say any more what was deleted since.
+                error.lastIntactVersion = nil
             } else {
                 error.lastIntactVersion = error.lastIntactVersion.map { max($0, lost ?? newest) }
             }
             throw error
         }
+    }
+
+    /// Whether deletions that a token does not cover were purged.
+    private func arePurged(after text: String, in zone: ZoneRow) -> Bool {
+        guard let token = ChangeToken(text: text, signer: signer) else { return false }
+        return token.generation == zone.generation
+            && max(token.cursor, token.skipTombstonesThrough) < zone.purgeHorizon
     }
 
     private func versionClaimed(by text: String) -> Int64 {

@@ -2,7 +2,7 @@ import StratusWire
 
 extension UsersCaller: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// The caller's record name, and to an app in which the caller can be found, name and e-mail address.

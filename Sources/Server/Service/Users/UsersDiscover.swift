@@ -4,7 +4,7 @@ import StratusWire
 
 extension UsersDiscover: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { Double($0.lookupInfos.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// An identity whose name is missing says only that nobody can be found so: there may be no such

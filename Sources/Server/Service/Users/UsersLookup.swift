@@ -4,7 +4,7 @@ import StratusWire
 
 extension UsersLookupEmail: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { Double($0.users.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(
@@ -18,7 +18,7 @@ extension UsersLookupEmail: ServedEndpoint {
 
 extension UsersLookupID: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { Double($0.users.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(
@@ -32,7 +32,7 @@ extension UsersLookupID: ServedEndpoint {
 
 extension UsersLookupContacts: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(

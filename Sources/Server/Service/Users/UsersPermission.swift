@@ -2,7 +2,7 @@ import StratusWire
 
 extension UsersPermission: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(

@@ -5,7 +5,7 @@ import StratusWire
 
 extension UsersSessions: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     /// Only sessions that are good for the container of the request: an app hears of no other app.

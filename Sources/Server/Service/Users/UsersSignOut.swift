@@ -3,7 +3,7 @@ import StratusWire
 
 extension UsersSignOut: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: true, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: true, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
     public static func answer(

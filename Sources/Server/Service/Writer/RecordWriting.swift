@@ -33,6 +33,18 @@ struct RecordWriting: Sendable {
         return outcome
     }
 
+    /// Notifies a participant's devices of a zone that their database has only now: what they asked for when the joining
+    /// itself was dispatched may have been answered without it.
+    func notify(
+        _ user: String, on device: String, ofJoined zoneName: String, in store: any RecordStore
+    ) async throws {
+        var event = ShareEvent(zoneName: zoneName, user: user, device: device)
+        event.affected = [user]
+        let bytes = event.bytes
+        try await store.write { try $0.enqueue(bytes) }
+        notifications.dispatch(store)
+    }
+
     /// Removes the oldest tombstones of a zone: nobody's change, of which nobody is notified.
     ///
     /// - Returns: how many went.

@@ -4,7 +4,7 @@ import StratusWire
 
 extension ZonesLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true, expiredTokens: .none,
+        access: .read, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
 
     public static func answer(

@@ -4,7 +4,7 @@ import StratusWire
 
 extension ZonesModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false, expiredTokens: .none,
+        access: .user, endsSession: false, isRepeatable: false,
         cost: { Double($0.operations.count) / 10 },
         zoneNames: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
 

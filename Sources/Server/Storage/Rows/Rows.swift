@@ -116,13 +116,14 @@ public struct ChangeCursor: Hashable, Sendable {
     /// Tombstones up to here are left out, because the reader began without a token at this version;
     /// 0 leaves none out.
     public var skipTombstonesThrough: Int64
-    /// The reader's device, to which deletions of its own records are shown all the same.
-    public var device: String
+    /// The reader's device, to which deletions of its own records are shown all the same; nil shows none of these.
+    public var device: String?
     /// Whether the reader wants whole batches: no page ends inside a request.
     public var wantsWholeBatches: Bool
 
     public init(
-        version: Int64, skipTombstonesThrough: Int64, device: String, wantsWholeBatches: Bool = true
+        version: Int64, skipTombstonesThrough: Int64, device: String?,
+        wantsWholeBatches: Bool = true
     ) {
         self.version = version
         self.skipTombstonesThrough = skipTombstonesThrough

@@ -26,6 +26,10 @@ public enum ChangesZone: Endpoint {
         /// Change tags of saves that the service acknowledged and the token does not cover: the newest of each
         /// epoch. When the service has lost one of them, the answer is an expired token. An extension.
         public var knownChangeTags: [String]
+        /// A fetch from the beginning names the records that were deleted after this version of the zone, and no others;
+        /// to be said for each of its pages. Without it, only this device's own are named that were deleted before the
+        /// fetch began. An extension.
+        public var deletionsAfterVersion: Int64?
 
         /// How many known change tags are looked at.
         public static let knownChangeTagLimit = 16
@@ -37,7 +41,7 @@ public enum ChangesZone: Endpoint {
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil,
             desiredKeys: [String]? = nil, desiredRecordTypes: [String]? = nil,
             isReversed: Bool = false, numbersAsStrings: Bool = false,
-            knownChangeTags: [String] = []
+            knownChangeTags: [String] = [], deletionsAfterVersion: Int64? = nil
         ) {
             self.zoneID = zoneID
             self.syncToken = syncToken
@@ -47,6 +51,7 @@ public enum ChangesZone: Endpoint {
             self.isReversed = isReversed
             self.numbersAsStrings = numbersAsStrings
             self.knownChangeTags = knownChangeTags
+            self.deletionsAfterVersion = deletionsAfterVersion
         }
     }
 
@@ -125,7 +130,9 @@ extension ChangesZone.Item {
                 ?? defaults?.desiredRecordTypes,
             isReversed: try node.optional("reverse") ?? defaults?.isReversed ?? false,
             numbersAsStrings: try node.numbersAsStrings() ?? defaults?.numbersAsStrings ?? false,
-            knownChangeTags: try defaults == nil ? [] : node.optional("knownChangeTags") ?? [])
+            knownChangeTags: try defaults == nil ? [] : node.optional("knownChangeTags") ?? [],
+            deletionsAfterVersion: defaults == nil
+                ? nil : try node.optional("deletionsAfterVersion"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -138,6 +145,7 @@ extension ChangesZone.Item {
             writer.flag("reverse", isReversed)
             writer.flag("numbersAsStrings", numbersAsStrings)
             writer.optional("knownChangeTags", knownChangeTags.isEmpty ? nil : knownChangeTags)
+            writer.optional("deletionsAfterVersion", deletionsAfterVersion)
         }
     }
 }

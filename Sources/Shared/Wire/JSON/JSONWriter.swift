@@ -1,5 +1,11 @@
 import StratusRecords
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Writes one JSON text, byte after byte, without an intermediate tree.
 ///
 /// ```swift
@@ -13,6 +19,7 @@ import StratusRecords
 ///
 /// Commas are the writer's business. Keys given as literals must need no escape.
 public struct JSONWriter: ~Copyable {
+    /// Of `malloc`, so that it can grow in its place.
     private var memory: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var count = 0
@@ -24,16 +31,23 @@ public struct JSONWriter: ~Copyable {
     public init(reservingBytes capacity: Int = 512, documentedCodesOnly: Bool = false) {
         hasDocumentedCodesOnly = documentedCodesOnly
         self.capacity = max(capacity, 64)
-        memory = .allocate(capacity: self.capacity)
+        memory = Self.place(self.capacity, at: nil)
     }
 
     deinit {
-        memory.deallocate()
+        free(memory)
     }
 
     /// The text.
-    public consuming func finish() -> [UInt8] {
-        [UInt8](UnsafeBufferPointer(start: memory, count: count))
+    public consuming func finish() -> [UInt8] { [UInt8](bytes) }
+
+    /// The text so far, while the closure runs.
+    package borrowing func withBytes<Outcome>(
+        _ body: (UnsafeRawBufferPointer) -> Outcome
+    ) -> Outcome { body(bytes) }
+
+    private var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: count)
     }
 
     // MARK: Containers
@@ -251,10 +265,17 @@ public struct JSONWriter: ~Copyable {
     @inline(never)
     private mutating func grow(by more: Int) {
         let larger = max(capacity * 2, count + more)
-        let newMemory = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
-        newMemory.update(from: memory, count: count)
-        memory.deallocate()
-        memory = newMemory
+        memory = Self.place(larger, at: memory)
         capacity = larger
+    }
+
+    /// `realloc` moves the pages of a long text and copies nothing.
+    private static func place(
+        _ capacity: Int, at memory: UnsafeMutablePointer<UInt8>?
+    ) -> UnsafeMutablePointer<UInt8> {
+        guard let memory = realloc(memory, capacity) else {
+            fatalError("There is no memory for \(capacity) bytes of JSON.")
+        }
+        return memory.assumingMemoryBound(to: UInt8.self)
     }
 }

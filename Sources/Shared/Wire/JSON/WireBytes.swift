@@ -44,6 +44,16 @@ public func wireBytes(
     return writer.finish()
 }
 
+/// Writes a body of the protocol and lends its bytes, for who copies them anyway.
+package func withWireBytes<Outcome>(
+    of value: some WireWritable, documentedCodesOnly: Bool = false,
+    _ body: (UnsafeRawBufferPointer) -> Outcome
+) -> Outcome {
+    var writer = JSONWriter(documentedCodesOnly: documentedCodesOnly)
+    value.write(to: &writer)
+    return writer.withBytes(body)
+}
+
 extension [UInt8] {
     /// Whether a word stands in the bytes: a quick look before they are parsed.
     package func contains(bytes word: [UInt8]) -> Bool {

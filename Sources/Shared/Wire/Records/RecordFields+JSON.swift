@@ -11,6 +11,26 @@ extension RecordFields {
         }
     }
 
+    /// Some of the fields as values; the others are passed over unread.
+    ///
+    /// - Throws: ``WireError`` when the bytes are not fields.
+    package func values(named names: [String]) throws(WireError) -> [Field] {
+        guard !names.isEmpty else { return [] }
+        switch self {
+        case .values(let fields): return fields.filter { names.contains($0.name) }
+        case .encoded(let bytes), .kept(let bytes):
+            // withUnsafeBytes rethrows untyped, so the outcome is carried out as a value.
+            let outcome: Result<[Field], WireError> = bytes.withUnsafeBytes { buffer in
+                Result { () throws(WireError) in
+                    try JSONDocument(parsing: buffer).withRoot { (root) throws(WireError) in
+                        try FieldList(wire: root, only: names).fields
+                    }
+                }
+            }
+            return try outcome.get()
+        }
+    }
+
     /// The fields as normalised JSON, every value with its type; copies nothing when they are that
     /// already.
     public func encoded() -> [UInt8] {
@@ -98,12 +118,15 @@ private struct FieldList: WireReadable {
 
     var fields: [Field] = []
 
-    init(wire node: JSONNode) throws(WireError) {
+    init(wire node: JSONNode) throws(WireError) { try self.init(wire: node, only: nil) }
+
+    init(wire node: JSONNode, only names: [String]?) throws(WireError) {
         try node.expectObject()
         guard node.count <= Self.maximumCount else { throw Self.tooMany }
-        fields.reserveCapacity(node.count)
+        fields.reserveCapacity(names?.count ?? node.count)
         for (key, member) in node.members where !member.isNull {
             let name = key.string
+            if let names, !names.contains(name) { continue }
             do {
                 fields.append(try Field(name: name, wire: member))
             } catch {

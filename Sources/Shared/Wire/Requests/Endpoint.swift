@@ -41,6 +41,7 @@ public protocol WireWritable {
 /// | `operationID` | records/modify and zones/modify request | ``RecordsModify/Request/operationID`` |
 /// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
 /// | `knownChangeTags` | zone of a changes/zone request | ``ChangesZone/Item/knownChangeTags`` |
+/// | `deletionsAfterVersion` | zone of a changes/zone request | ``ChangesZone/Item/deletionsAfterVersion`` |
 /// | `remainingChanges` | zone of a changes/zone answer | ``ChangesZone/Page/remainingChanges`` |
 /// | `deletionsAfterVersion` | changes/database request | ``DatabaseChangesRequest/deletionsAfterVersion`` |
 /// | `knownSyncTokens` | changes/database request | ``DatabaseChangesRequest/knownSyncTokens`` |

@@ -64,6 +64,30 @@ import Testing
         await tablet.cache.stop()
     }
 
+    /// The copy was made, and there was no room for the record.
+    @Test func fileOfFailedSaveGoes() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("full-\(UUID().uuidString)")
+        let file = try MemoryCacheFile(assetFolder: folder)
+        let container = try await TestCloud().container(
+            CloudDevice.container, user: "alice", device: "phone")
+        let cache = try CloudCache(memory: file, container: container)
+        // What a process before left is looked for once.
+        try await cache.keeper.tidy()
+        let photo = FileManager.default.temporaryDirectory
+            .appendingPathComponent(UUID().uuidString)
+        try content("a").write(to: photo)
+        let record = CKRecord(recordType: "Photo", recordID: id("a"))
+        record["image"] = CKAsset(fileURL: photo)
+        file.setWriteTrouble { _ in .storageFull }
+        #expect(throws: CacheError.self) { try cache.save(record) }
+        file.setWriteTrouble(nil)
+        #expect(try cache.file.assets.names().count == 1)
+        try await cache.keeper.tidy()
+        #expect(try cache.file.assets.names() == [])
+        for url in [folder, photo] { try FileManager.default.removeItem(at: url) }
+    }
+
     @Test func cutDownloadGoesOnAfterARestart() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
@@ -89,6 +113,28 @@ import Testing
         let transfer = try #require(await transfers.next())
         #expect(transfer.recordID == id("a") && !transfer.isUpload)
         #expect(transfer.movedBytes > offsets[1] && transfer.totalBytes == 900_000)
+    }
+
+    @Test func partOfADownloadGoesWithItsRecord() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", content("a", 900_000))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try await tablet.cache.keeper.tidy()
+        tablet.transport.change { $0.cutsAfter = 400_000 }
+        await #expect(throws: CacheError.self) {
+            try await tablet.cache.asset("image", of: id("a"))
+        }
+        // As long as a record has it, it can go on.
+        for _ in 1...2 { try await tablet.cache.keeper.tidy() }
+        #expect(try tablet.assetFiles().count == 1)
+        try phone.savePhoto("a", content("b"))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try await tablet.cache.keeper.tidy()
+        #expect(try tablet.assetFiles() == [])
     }
 
     @Test func twoWhoAskForAFileDownloadItOnce() async throws {

@@ -67,6 +67,29 @@ import Testing
         #expect(phone.transfers.uploads == 2)
     }
 
+    /// An upload gives a file another value, and it is the edit that it was: not that of its upload.
+    @Test(arguments: [true, false])
+    func laterPhotoWinsInEitherSyncOrder(isOlderSentFirst: Bool) async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let record = CKRecord(
+            recordType: "Photo", recordID: CKRecord.ID(recordName: "a", zoneID: .list))
+        record["text"] = "one"
+        try await phone.cache.save(record)
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        // Both without a network; the older one is sent after the later one was taken.
+        try phone.savePhoto("a", first)
+        try tablet.savePhoto("a", second)
+        let devices = isOlderSentFirst ? [phone, tablet] : [tablet, phone]
+        for device in devices + devices { try await device.cache.sync() }
+        for device in devices {
+            let asset = try await device.cache.asset("image", of: record.recordID)
+            #expect(try Data(contentsOf: asset.fileURL) == second)
+        }
+    }
+
     @Test func listOfAssetsKeepsItsOrder() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

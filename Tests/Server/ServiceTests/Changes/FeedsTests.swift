@@ -32,6 +32,51 @@ import Testing
         #expect(keyed.moreComing)
     }
 
+    /// A device whose token expired names its last intact version: what it knows of is not told again.
+    @Test(arguments: Backend.allCases)
+    func fetchFromTheBeginningNamesDeletionsAfterVersion(_ backend: Backend) async throws {
+        let storage = try backend.storage()
+        let world = World(storage)
+        let alice = try await world.person("alice", with: "Trips")
+        for name in ["kept", "later", "old", "late"] {
+            try await alice.modify([hut(.create, name)], in: "Trips")
+        }
+        try await alice.modify([hut(.forceDelete, "old")], in: "Trips")
+        try await alice.modify([hut(.forceDelete, "late")], in: "Trips")
+        func feed(after version: Int64, since token: String? = nil) async throws
+            -> ChangesZone.Page
+        {
+            try await alice.ask(
+                ChangesZone.self,
+                .init(zones: [
+                    .init(
+                        zoneID: zone("Trips"), syncToken: token, resultsLimit: 1,
+                        deletionsAfterVersion: version)
+                ])
+            ).items[0].get()
+        }
+        func names(after version: Int64) async throws -> [String] {
+            var page = try await feed(after: version)
+            var names = page.records.compactMap(\.name)
+            while page.moreComing {
+                page = try await feed(after: version, since: page.syncToken)
+                names += page.records.compactMap(\.name)
+            }
+            return names
+        }
+        #expect(try await names(after: 0) == ["kept", "later", "old", "late"])
+        #expect(try await names(after: 5) == ["kept", "later", "late"])
+        #expect(try await names(after: 6) == ["kept", "later"])
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        try await store.writeRecords { writer in
+            let row = try #require(try writer.zone(named: "Trips"))
+            try writer.purgeTombstones(through: 5, in: row.key)
+        }
+        // What was purged is not to be had, and the fetch goes on to its end.
+        #expect(try await names(after: 0) == ["kept", "later", "late"])
+    }
+
     @Test func recordsChangesFailsAsAWhole() async throws {
         let alice = try await world.person("alice", with: "Trips")
         for (zoneID, token, code, reason) in [

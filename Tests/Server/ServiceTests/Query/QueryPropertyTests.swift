@@ -91,7 +91,7 @@ import Testing
             for zone in try reader.zones() where zoneName == nil || zone.name == zoneName {
                 try reader.scan(type: query.recordType, in: zone.key, after: nil) { row in
                     if try matcher.matches(row) {
-                        let values = try RecordValues(row, readingFields: true)
+                        let values = try RecordValues(row)
                         found.append(
                             (order.place(of: values, in: zone.name), zone.name + row.name))
                     }

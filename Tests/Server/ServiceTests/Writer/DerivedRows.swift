@@ -74,7 +74,7 @@ struct DerivedRows: Equatable {
         _ row: RecordRow, _ indexes: [IndexRow], _ reader: any StoreReader
     ) throws {
         let zone = row.zone.rawValue
-        let values = try RecordValues(row, readingFields: true)
+        let values = try RecordValues(row)
         for index in indexes where index.definition.recordType == row.type {
             for key in index.definition.keys(of: values) {
                 entries.insert(

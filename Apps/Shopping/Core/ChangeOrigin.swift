@@ -1,0 +1,20 @@
+/// Whose device made a change. This decides what a person did here themselves: the names of people and of devices are for
+/// reading, and two people may bear one name, and so may their devices.
+public struct ChangeOrigin: Hashable, Sendable {
+    /// The user record name of who made it, as the service says; nil for the person of this device.
+    public let creatorName: String?
+    /// The random identifier that the device keeps on its disk; nil where the app that wrote the change was too old to
+    /// say.
+    public let deviceID: String?
+
+    public init(creatorName: String? = nil, deviceID: String? = nil) {
+        self.creatorName = creatorName
+        self.deviceID = deviceID
+    }
+
+    /// Whether another person made the change.
+    public var isOfOtherPerson: Bool { creatorName != nil }
+
+    /// Whether the change was made on a device, by its own person.
+    func isOf(_ device: String) -> Bool { creatorName == nil && deviceID == device }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import ShoppingCore
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusWire
+import Synchronization
+import Testing
+
+/// How a change comes to sight elsewhere, by what happens and not by how long it takes: nobody asks again and again.
+@Suite(.timeLimit(.minutes(2)))
+struct SightTests {
+    private let world: ShoppingWorld
+    private let alice = "alice@example.org"
+    private let bob = "bob@example.org"
+
+    init() throws {
+        world = try ShoppingWorld()
+    }
+
+    /// A device that looks for changes by itself only once in a day, and what goes to the service and comes from there.
+    private func open(_ device: String, user: String) async throws -> (ShoppingStore, WayLog) {
+        let link = try await world.cloud.connect(user: user, device: device)
+        let log = WayLog(try #require(link.transport as? any AccountTransport))
+        let connection = CloudConnection(
+            transport: log, hasAccount: true, deviceID: device, keyStore: world.cloud.keyStore)
+        let store = try await world.open(
+            device,
+            CKContainer(identifier: "iCloud.org.example.Shopping", connection: connection),
+            author: user, fetchIntervalSeconds: 86_400)
+        return (store, log)
+    }
+
+    /// A change on Alice's phone is one request, and on Bob's screen after one push and one fetch: whatever it is of the list.
+    @Test func changeIsSeenAfterOnePushAndOneFetch() async throws {
+        let (phone, sent) = try await open("phone", user: alice)
+        let (bobs, seen) = try await open("bobs", user: bob)
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.share(weekly)
+        let link = try #require(try await phone.invite([bob], to: weekly).link)
+        let his = try await bobs.join(link)
+        try await phone.sync()
+        for store in [phone, bobs] { await store.start() }
+        var changes = await bobs.changes().makeAsyncIterator()
+        /// What Alice does, until Bob is told of it.
+        func see(_ sentence: String, _ actions: [ShoppingAction]) async throws {
+            // Whatever was under way has come to its end.
+            for store in [phone, bobs] { try await store.sync() }
+            sent.clear()
+            seen.clear()
+            try await phone.perform(actions, in: weekly)
+            while let change = await changes.next(), !change.sentence.hasPrefix(sentence) {}
+            // The document's own order: which zones changed, and what in them.
+            #expect(
+                seen.steps == ["push", "changes/database", "changes/zone"], "\(sentence)")
+            #expect(sent.steps == ["records/modify"], "\(sentence)")
+        }
+        try await see("Milk added by", [.add(names: ["Milk"], afterItemID: nil)])
+        let milk = try #require(await bobs.list(his)?.items.first?.id)
+        try await see("Milk ticked by", [.tick(itemID: milk)])
+        // An entry and the root record with the new title.
+        try await see("the list is now called Food by", [.renameList(title: "Food")])
+        for number in 0..<5 {
+            try await see(
+                "Item \(number) added by", [.add(names: ["Item \(number)"], afterItemID: nil)])
+        }
+        for store in [phone, bobs] { try await store.close() }
+    }
+}
+
+/// The way of a device to the service, and what happens on it.
+private final class WayLog: AccountTransport {
+    private let inner: any AccountTransport
+    private let log = Mutex<[String]>([])
+
+    init(_ inner: any AccountTransport) { self.inner = inner }
+
+    var steps: [String] { log.withLock { $0 } }
+
+    func clear() { log.withLock { $0 = [] } }
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        log.withLock { $0.append(E.path) }
+        return try await inner.send(
+            endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        let notification = try await inner.nextNotification(
+            at: webcourierURL, timeoutSeconds: timeoutSeconds)
+        if notification != nil { log.withLock { $0.append("push") } }
+        return notification
+    }
+
+    func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        try await inner.webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
+    }
+}

@@ -1,0 +1,73 @@
+import StratusCache
+import StratusClient
+import StratusTesting
+import StratusWire
+import Testing
+
+/// A zone's change token expires while a save of a new record has no answer.
+@Suite(.timeLimit(.minutes(5))) struct ExpiredTokenTests {
+    private let folder: RestoredFolder
+
+    init() throws { folder = try RestoredFolder() }
+
+    /// The phone has fetched the zone, sends "a" into it without an answer, and ends.
+    private func sendUnanswered(arrives: Bool) async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("b", "1")
+            try await phone.sync()
+            await phone.fetchSoon(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try await folder.run("phone") { cloud in
+            cloud.next(
+                of: RecordsModify.self,
+                arrives ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
+            cloud.next(1_000, of: RecordsModify.self, .answer(.accessDenied))
+        } _: { phone in
+            try phone.save("a", "1")
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+        }
+    }
+
+    private func expect(_ texts: [String: String]) async throws {
+        try await folder.run("phone") { cloud in
+            cloud.next(of: ChangesZone.self, .expireChangeTokens)
+        } _: { phone in
+            try await phone.sync()
+            #expect(try phone.texts() == texts)
+        }
+        for device in ["tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == texts, "\(device)")
+            }
+        }
+    }
+
+    /// - Parameter arrives: whether the save arrived, and another device deleted the record since.
+    @Test(arguments: [false, true])
+    func unansweredSaveIsNeitherLostNorDoubled(arrives: Bool) async throws {
+        try await sendUnanswered(arrives: arrives)
+        try await folder.run("tablet") { tablet in
+            try await tablet.sync()
+            try tablet.save("c", "1")
+            if arrives { try tablet.delete("a") }
+            try await tablet.sync()
+        }
+        try await expect(arrives ? ["b": "1", "c": "1"] : ["a": "1", "b": "1", "c": "1"])
+    }
+
+    /// The records went with the zone, and no deletion of theirs is told.
+    @Test func unansweredSaveStaysDeletedWithItsZone() async throws {
+        try await sendUnanswered(arrives: true)
+        try await folder.run("tablet") { tablet in
+            try await tablet.sync()
+            try await tablet.deleteZone(CKRecordZone.ID.list)
+            try await tablet.sync()
+            try tablet.save("c", "1")
+            try await tablet.sync()
+        }
+        try await expect(["c": "1"])
+    }
+}
