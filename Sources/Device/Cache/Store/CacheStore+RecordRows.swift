@@ -7,7 +7,7 @@ import StratusSync
 /// What a transaction did to a record's row.
 enum WrittenRow: Sendable {
     /// The record as it is here now.
-    case put(RecordSnapshot)
+    indirect case put(RecordSnapshot)
     /// The same of one that came as it lies here now.
     case fetched(FetchedRow)
     /// Only what the service says of it is new; the fields are those of the row.

@@ -6,17 +6,19 @@ package enum FetchedRecord: Sendable {
     /// One that lies on every device as it came.
     case row(FetchedRow)
     /// One in which something had to be made sense of: what is encrypted, assets, people.
-    case record(RecordSnapshot)
+    indirect case record(RecordSnapshot)
 }
 
 /// A record as it came: its fields are the bytes to keep, and nobody has looked at them.
-package struct FetchedRow: Hashable, Sendable {
-    package var name: String
-    package var type: String
-    package var system: RecordSnapshot.SystemFields
-    package var parentRecordName: String?
+///
+/// An object, so that a page, its order and its observers share one: of a million records each copy would count.
+package final class FetchedRow: Sendable {
+    package let name: String
+    package let type: String
+    package let system: RecordSnapshot.SystemFields
+    package let parentRecordName: String?
     /// JSON in the order of the names, every value with its type; see `RecordFields.kept`.
-    package var fields: [UInt8]
+    package let fields: [UInt8]
 
     package init(
         name: String, type: String, system: RecordSnapshot.SystemFields,

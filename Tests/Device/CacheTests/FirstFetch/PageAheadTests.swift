@@ -84,6 +84,18 @@ import Testing
         #expect(await cache.cache.databases[0].driver.forgetsPageAheadAtHint())
     }
 
+    /// After an expiry each page names the deletions since the last version that this device has, also one ahead.
+    @Test func everyPageAsksForDeletionsAfterTheLastIntactVersion() async throws {
+        let cache = try PagedCache(service)
+        try await cache.cache.sync()
+        service.state.withLock { $0.versions = [] }
+        try cache.store.dropToken(of: PagedCache.zone, lastIntactVersion: 12)
+        try await cache.cache.sync()
+        #expect(service.state.withLock { $0.versions.prefix(4) } == [12, 12, 12, 12])
+        // What follows the full fetch asks as ever.
+        #expect(service.state.withLock { $0.versions.dropFirst(4).allSatisfy { $0 == nil } })
+    }
+
     /// On a slow network a large page may never come in time.
     @Test func pageThatDidNotComeIsAskedForAsASmallerOne() async throws {
         let cache = try PagedCache(service)

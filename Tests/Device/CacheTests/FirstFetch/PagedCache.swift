@@ -17,6 +17,8 @@ final class PagedService: Transport {
         var asked: [String?] = []
         /// How many records they asked for.
         var limits: [Int?] = []
+        /// After which version of the zone they asked for deletions.
+        var versions: [Int64?] = []
         /// What happens in place of an answer.
         var trouble: (@Sendable (_ token: String?) async throws -> Void)?
     }
@@ -34,6 +36,7 @@ final class PagedService: Transport {
             let trouble = state.withLock { state in
                 state.asked.append(token)
                 state.limits.append(request.zones.first?.resultsLimit)
+                state.versions.append(request.zones.first?.deletionsAfterVersion)
                 return state.trouble
             }
             try await trouble?(token)
