@@ -36,15 +36,17 @@ struct RawRows {
             sqlite3_finalize(insert)
         }
         var (count, duration) = (0, Duration.zero)
-        while true {
+        // A step after the last row would begin anew.
+        var isAtEnd = false
+        while !isAtEnd {
             var values: [OpaquePointer?] = []
-            while values.count < rowsPerTransaction * Int(columns), sqlite3_step(rows) == SQLITE_ROW
-            {
+            while values.count < rowsPerTransaction * Int(columns) {
+                isAtEnd = sqlite3_step(rows) != SQLITE_ROW
+                if isAtEnd { break }
                 for column in 0..<columns {
                     values.append(sqlite3_value_dup(sqlite3_column_value(rows, column)))
                 }
             }
-            if values.isEmpty { return Double(count) / (duration / .seconds(1)) }
             let begun = ContinuousClock.now
             try run(target, "BEGIN IMMEDIATE")
             for start in stride(from: 0, to: values.count, by: Int(columns)) {
@@ -59,6 +61,7 @@ struct RawRows {
             count += values.count / Int(columns)
             for value in values { sqlite3_value_free(value) }
         }
+        return Double(count) / (duration / .seconds(1))
     }
 
     private static func open(_ path: String) throws -> OpaquePointer? {

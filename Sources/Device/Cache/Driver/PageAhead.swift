@@ -13,55 +13,138 @@ struct PageQuestion: Hashable, Sendable {
     var knownTags: [String]
     /// Records of the page; nil leaves it to the service.
     var limit: Int?
+
+    /// The question for the page that follows.
+    func following(_ page: ZonePage) -> PageQuestion {
+        var next = self
+        next.token = page.token
+        return next
+    }
+
+    /// Whether the same is asked, be the page larger or smaller.
+    func isSame(as other: PageQuestion) -> Bool {
+        var same = other
+        same.limit = limit
+        return self == same
+    }
 }
 
-/// The page that follows, asked for while this one is written: the network and the file are busy at once.
+/// A page that is asked for while those before it are written: the network and the file are busy at once. When it
+/// is there the one after it is asked for, as long as there is room for both.
 ///
-/// There is one at the most. It is an answer to the question that comes next, early, and nothing else: whatever the
-/// session does in between, be it a pause, makes it void. Its failure is that of the operation that would have asked.
+/// It is an answer to a question that comes later, early, and nothing else: whatever the session does in between, be
+/// it a pause, makes it void. Its failure is that of the operation that would have asked.
 final class PageAhead: Sendable {
-    let question: PageQuestion
-    private let answer = Mutex<Result<ZonePage, any Error>?>(nil)
-    private let task = Mutex<Task<Void, Never>?>(nil)
+    typealias Fetch = @Sendable (PageQuestion) async throws -> ZonePage
 
+    private struct State {
+        var answer: Result<ZonePage, any Error>?
+        var sizeBytes = 0
+        /// For this page and those after it.
+        var roomBytes: Int
+        var next: PageAhead?
+        var task: Task<Void, Never>?
+        var isDropped = false
+    }
+
+    let question: PageQuestion
+    private let world: World
+    private let fetch: Fetch
+    private let state: Mutex<State>
+
+    /// - Parameter roomBytes: for this page and those after it, which are asked for while some is left.
     init(
-        _ question: PageQuestion, in world: World,
-        _ fetch: @escaping @Sendable (PageQuestion) async throws -> ZonePage
+        _ question: PageQuestion, roomBytes: Int, in world: World, _ fetch: @escaping Fetch
     ) {
         self.question = question
+        self.world = world
+        self.fetch = fetch
+        state = Mutex(State(roomBytes: roomBytes))
         let task = world.startTask("cache page ahead") { [self] in
-            let answer: Result<ZonePage, any Error>
             do {
-                answer = .success(try await fetch(question))
+                answered(.success(try await fetch(question)))
             } catch {
-                answer = .failure(error)
+                answered(.failure(error))
             }
-            self.answer.withLock { $0 = answer }
         }
-        self.task.withLock { $0 = task }
+        state.withLock { $0.task = task }
     }
+
+    /// The page that came; nil as long as there is none. A failure waits for its turn.
+    var pageThatCame: ZonePage? {
+        guard case .success(let page) = state.withLock({ $0.answer }) else { return nil }
+        return page
+    }
+
+    /// The page after this one, if it was asked for.
+    var next: PageAhead? { state.withLock { $0.next } }
 
     /// How many records came, as far as they did.
-    var recordCount: Int {
-        guard case .success(let page) = answer.withLock({ $0 }) else { return 0 }
-        return page.records.count
-    }
+    var recordCount: Int { (pageThatCame?.records.count ?? 0) + (next?.recordCount ?? 0) }
 
-    func cancel() { task.withLock { $0 }?.cancel() }
+    func cancel() {
+        let (task, next) = state.withLock { state in
+            state.isDropped = true
+            return (state.task, state.next)
+        }
+        task?.cancel()
+        next?.cancel()
+    }
 
     func page() async throws -> ZonePage {
         await withTaskCancellationHandler {
-            await task.withLock { $0 }?.value
+            await state.withLock { $0.task }?.value
         } onCancel: {
             cancel()
         }
-        guard let answer = answer.withLock({ $0 }) else { throw CancellationError() }
+        guard let answer = state.withLock({ $0.answer }) else { throw CancellationError() }
         return try answer.get()
+    }
+
+    /// The page after this one, which is taken: it is asked for now, if it was not, and has all the room.
+    func following(roomBytes: Int) -> PageAhead? {
+        let (next, isNew) = state.withLock { state in
+            let isNew = state.next == nil
+            askOn(&state, roomBytes: roomBytes)
+            return (state.next, isNew)
+        }
+        if !isNew { next?.widen(roomBytes: roomBytes) }
+        return next
+    }
+
+    private func answered(_ answer: Result<ZonePage, any Error>) {
+        var sizeBytes = 0
+        if case .success(let page) = answer { sizeBytes = page.sizeEstimateBytes }
+        state.withLock { state in
+            state.answer = answer
+            state.sizeBytes = sizeBytes
+            askOnWithRoom(&state)
+        }
+    }
+
+    private func widen(roomBytes: Int) {
+        state.withLock { state in
+            state.roomBytes = roomBytes
+            askOnWithRoom(&state)
+        }
+    }
+
+    private func askOnWithRoom(_ state: inout State) {
+        let left = state.roomBytes - state.sizeBytes
+        if left > 0 { askOn(&state, roomBytes: left) }
+    }
+
+    private func askOn(_ state: inout State, roomBytes: Int) {
+        guard state.next == nil, !state.isDropped, case .success(let page) = state.answer,
+            page.moreComing
+        else { return }
+        state.next = PageAhead(
+            question.following(page), roomBytes: roomBytes, in: world, fetch)
     }
 }
 
 extension SyncDriver {
-    /// Forgets the page that was asked for before its turn.
+    /// Forgets the pages that were asked for before their turn.
     func dropPageAhead() {
         pageAhead?.cancel()
         pageAhead = nil
@@ -69,8 +152,8 @@ extension SyncDriver {
 
     /// What to ask a zone's next page with.
     ///
-    /// Where all of the zone is fetched the page is a large one, as each is waited for until it is on the disk; our
-    /// service gives 2,000 at the most.
+    /// Where all of the zone is fetched the page is a large one, as each has its cost whatever its size; our service
+    /// gives 2,000 at the most.
     func question(_ zone: ZoneID, _ token: String?) throws -> PageQuestion {
         var limit = settings.recordsPerPage
         if limit == nil, !remote.isAppleService, try store.isRefetching(zone) {
@@ -81,53 +164,42 @@ extension SyncDriver {
             knownTags: try store.sentTags(of: zone), limit: limit)
     }
 
-    /// A page: the one that was asked for already, or one that is asked for now; and, where more is to come, asks for
-    /// the next.
+    /// A page, as long as what came by now: those that were asked for already, or one that is asked for now; and,
+    /// where more is to come, asks on.
     func page(_ question: PageQuestion) async throws -> ZonePage {
-        let ahead = pageAhead
-        pageAhead = nil
-        let page: ZonePage
-        do {
-            if let ahead, ahead.question == question {
-                page = try await ahead.page()
-            } else {
-                ahead?.cancel()
-                page = try await Self.fetch(question, remote)
+        if pageAhead?.question.isSame(as: question) != true { dropPageAhead() }
+        var last =
+            pageAhead
+            ?? PageAhead(question, roomBytes: settings.pageAheadBytes, in: world) { [remote] in
+                try await remote.zoneChanges(
+                    $0.zone, since: $0.token, deletionsAfter: $0.lastIntactVersion,
+                    knowing: $0.knownTags, limit: $0.limit)
             }
+        pageAhead = nil
+        do {
+            var page = try await last.page()
+            fullPageSize.accepted(itemCount: page.records.count)
+            while let next = last.next, let more = next.pageThatCame {
+                fullPageSize.accepted(itemCount: more.records.count)
+                page.append(more)
+                last = next
+            }
+            pageAhead = last.following(roomBytes: settings.pageAheadBytes)
+            return page
         } catch let failure as SyncFailure {
-            noteLost(question, failure)
+            noteLost(last.question, failure)
             throw failure
         }
-        fullPageSize.accepted(itemCount: page.records.count)
-        if page.moreComing {
-            var next = question
-            next.token = page.token
-            if isOfFullSize(question) { next.limit = fullPageSize.itemLimit }
-            pageAhead = PageAhead(next, in: world) { [remote] in try await Self.fetch($0, remote) }
-        }
-        return page
     }
 
     /// A slow network may bring a smaller page in time; one that is not there says nothing of the size.
     private func noteLost(_ question: PageQuestion, _ failure: SyncFailure) {
-        guard isOfFullSize(question), let limit = question.limit,
+        guard settings.recordsPerPage == nil, let limit = question.limit,
             limit > Self.smallestFullPage, failure.code != .networkUnavailable,
             RecoveryAction.forRequest(failure.code) == .awaitNetwork
         else { return }
         _ = fullPageSize.refused(itemCount: limit)
     }
 
-    private func isOfFullSize(_ question: PageQuestion) -> Bool {
-        settings.recordsPerPage == nil && question.limit != nil
-    }
-
     private static let smallestFullPage = 125
-
-    private static func fetch(
-        _ question: PageQuestion, _ remote: any RemoteDatabase
-    ) async throws -> ZonePage {
-        try await remote.zoneChanges(
-            question.zone, since: question.token, deletionsAfter: question.lastIntactVersion,
-            knowing: question.knownTags, limit: question.limit)
-    }
 }

@@ -253,6 +253,22 @@ package struct ZonePage: Sendable {
             fetched: records.map { .record($0) }, deletedNames: deletedNames, token: token,
             moreComing: moreComing)
     }
+
+    /// Takes the page that follows, as if a larger one had come: what became of a record last is what counts.
+    mutating func append(_ next: ZonePage) {
+        if !deletedNames.isEmpty {
+            let named = Set(next.records.map(\.name)).union(next.deletedNames)
+            deletedNames.removeAll { named.contains($0) }
+        }
+        records += next.records
+        deletedNames += next.deletedNames
+        token = next.token
+        moreComing = next.moreComing
+        remainingCount = next.remainingCount
+    }
+
+    /// What it takes in memory, about.
+    var sizeEstimateBytes: Int { records.reduce(0) { $0 + $1.sizeEstimateBytes } }
 }
 
 /// Why a zone is no more.

@@ -28,6 +28,13 @@ extension FetchedRecord {
         }
     }
 
+    var sizeEstimateBytes: Int {
+        switch self {
+        case .row(let row): row.fields.count + 512
+        case .record(let record): record.sizeEstimateBytes + 512
+        }
+    }
+
     var modifiedMilliseconds: Int64? {
         switch self {
         case .row(let row): row.system.modifiedMilliseconds

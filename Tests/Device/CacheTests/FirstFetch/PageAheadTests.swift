@@ -26,7 +26,7 @@ import Testing
         // Of the four pages the last has none after it.
         let waits = Mutex((count: 0, areLate: false))
         cache.memory.setWriteTrouble { _ in
-            let isOfPage = service.state.withLock { !$0.asked.isEmpty }
+            let isOfPage = service.isAsked
             guard isOfPage, waits.withLock({ $0.count < 3 && !$0.areLate }) else { return nil }
             let isLate = asked.wait(timeout: .now() + 120) == .timedOut
             waits.withLock { $0 = ($0.count + 1, $0.areLate || isLate) }
@@ -130,7 +130,7 @@ import Testing
 extension SyncDriver {
     fileprivate func forgetsPageAheadAtHint() -> Bool {
         let question = PageQuestion(zone: PagedCache.zone, token: "1", knownTags: [], limit: nil)
-        pageAhead = PageAhead(question, in: world) { _ in throw CancellationError() }
+        pageAhead = PageAhead(question, roomBytes: 0, in: world) { _ in throw CancellationError() }
         heard(ChangeHint(zone: PagedCache.zone))
         return pageAhead == nil
     }

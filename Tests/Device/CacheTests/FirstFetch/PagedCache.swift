@@ -25,6 +25,9 @@ final class PagedService: Transport {
 
     let state = Mutex(State())
 
+    /// Whether a page was asked for.
+    var isAsked: Bool { state.withLock { !$0.asked.isEmpty } }
+
     init(_ pages: [[UInt8]] = []) { state.withLock { $0.pages = pages } }
 
     func send<E: Endpoint>(
@@ -69,9 +72,10 @@ struct PagedCache {
     var store: CacheStore { cache.databases[0].store }
     var remote: CloudKitDatabase { CloudKitDatabase(database: database) }
 
+    /// - Parameter pageAheadBytes: 0 for a transaction for each page.
     init(
         _ service: PagedService, memory: MemoryCacheFile? = nil,
-        settings: SyncSettings = SyncSettings()
+        settings: SyncSettings = SyncSettings(), pageAheadBytes: Int = 0
     ) throws {
         var world = World.live
         world.nowMilliseconds = { 1_700_000_000_000 }
@@ -85,6 +89,7 @@ struct PagedCache {
         self.memory = try memory ?? MemoryCacheFile()
         var settings = settings
         settings.savesSubscription = false
+        settings.pageAheadBytes = pageAheadBytes
         cache = try CloudCache(
             memory: self.memory, container: container, scopes: [.private], settings: settings,
             types: [
@@ -110,6 +115,16 @@ struct PagedCache {
         return ZonePage(
             records: records, deletedNames: page.deletions.map(\.recordID.recordName),
             token: page.changeToken.text, moreComing: page.moreComing)
+    }
+
+    /// The records as SQL writes them, without the keys of their rows.
+    func recordRows() throws -> [String] {
+        try store.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "SELECT name, type, hex(system), parent, hex(fields) FROM record ORDER BY name"
+            ).map { "\($0)" }
+        }
     }
 
     /// Every row of every table, as SQL writes its values.
