@@ -271,7 +271,11 @@ let package = Package(
             path: "Benchmarks/Sight"),
         // What many records cost on the device: Scripts/bench cache.
         .executableTarget(
-            name: "cache-bench", dependencies: ["StratusCache", "StratusClient"],
+            name: "cache-bench",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSync", "StratusWire",
+                grdbSQLite,
+            ],
             path: "Benchmarks/Cache"),
 
         // The proofs.

@@ -16,6 +16,16 @@ struct CacheBench {
     ]
 
     static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        let first = FirstSync(
+            recordCount: arguments.lazy.compactMap { Int($0) }.first ?? 1_000_000,
+            isDeclared: arguments.contains("declared"))
+        switch arguments.first {
+        case "first": return try await first.fromPages()
+        case "fill": return try await first.fill()
+        case "service": return try await first.fromService()
+        default: break
+        }
         let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
         let path = NSTemporaryDirectory() + "bench-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
@@ -134,7 +144,20 @@ struct CacheBench {
         values.isEmpty ? .nan : values.sorted()[values.count / 2]
     }
 
-    private static func residentMegabytes() -> Double {
+    /// Of this process so far, in its own code and the kernel's.
+    static func processorSeconds() -> Double {
+        var usage = rusage()
+        #if os(Linux)
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+            getrusage(RUSAGE_SELF, &usage)
+        #endif
+        return [usage.ru_utime, usage.ru_stime].reduce(0) {
+            $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+        }
+    }
+
+    static func residentMegabytes() -> Double {
         #if os(Linux)
             let words = FileManager.default.contents(atPath: "/proc/self/statm")
                 .map { String(decoding: $0, as: UTF8.self).split(separator: " ") }
@@ -145,7 +168,7 @@ struct CacheBench {
         #endif
     }
 
-    private static func say(_ name: String, _ value: Double) {
+    static func say(_ name: String, _ value: Double) {
         print(name + ":", (value * 1_000).rounded() / 1_000)
     }
 

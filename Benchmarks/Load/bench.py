@@ -3,7 +3,7 @@
 
 Documentation/Benchmarks.md says what each work does.
 
-Usage: Scripts/bench [all|works|W1|…|W7|greedy|openings|users|instructions] [--quick] [--rounds N]
+Usage: Scripts/bench [all|works|W1|…|W7|greedy|openings|users|first|instructions] [--quick] [--rounds N]
                      [--save FILE] [--compare FILE]
 
 Needs nothing but Python's standard library. Exits with status 1, a sentence and no figures when the
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import first
 import greedy
 import instructions
 import openings
@@ -35,11 +36,13 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("what", nargs="?", default="all",
                         choices=["all", "works", *Works.BY_NAME, "greedy", "openings",
-                                 "users", "instructions"])
+                                 "users", "first", "instructions"])
     parser.add_argument("--kinds", default=",".join(greedy.KINDS),
                         help="of greedy clients, separated by commas")
     parser.add_argument("--quick", action="store_true", help="without 1,000,000 records and etcd")
     parser.add_argument("--rounds", type=int, default=5, help="turns of product and peers (5)")
+    parser.add_argument("--records", type=int, default=1_000_000,
+                        help="of a first sync (1,000,000)")
     parser.add_argument("--save", metavar="FILE", help="write instructions per request to a file")
     parser.add_argument("--compare", metavar="FILE",
                         help="fail where a route costs over 3 %% more than in the file")
@@ -102,6 +105,8 @@ def run(options):
                                    options.rounds)
         elif options.what == "openings":
             lines, is_met = openings.measure(options.stratus, folder, options.rounds)
+        elif options.what == "first":
+            lines = first.measure(options.stratus, folder, options.records)
         elif options.what == "users":
             generator = Generator(os.path.join(options.tools, "load"), folder)
             lines, is_met = users.measure(options.stratus, folder, generator, options.rounds)

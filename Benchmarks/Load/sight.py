@@ -28,14 +28,14 @@ def percentile(samples, share):
 
 
 class Devices:
-    """The program with the caches, as a new user of a service each time."""
+    """A program with caches, as a new user of a service each time."""
 
-    def __init__(self, binary, folder):
-        self.program = os.path.join(os.path.dirname(binary), "sight")
+    def __init__(self, binary, folder, program="sight", limits=None):
+        self.program = os.path.join(os.path.dirname(binary), program)
         if not os.path.exists(self.program):
-            raise Invalid(f"W7: build the product sight too: {self.program} is not there.")
-        self.folder = os.path.join(folder, "sight")
-        self.service = Service(binary, self.folder, limits={})
+            raise Invalid(f"Build the product {program} too: {self.program} is not there.")
+        self.folder = os.path.join(folder, program)
+        self.service = Service(binary, self.folder, limits=limits or {})
         self._users = 0
 
     def second_user(self):

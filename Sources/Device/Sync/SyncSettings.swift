@@ -59,8 +59,13 @@ public struct SyncSettings: Hashable, Sendable {
     /// subscription is this session's own.
     public var fetchIntervalSeconds: Double? = 60
 
-    /// Records in one page of a zone's changes; nil leaves it to the service.
+    /// Records in one page of a zone's changes; nil leaves it to the service, and asks our own for 2,000 where all
+    /// of a zone is fetched.
     public var recordsPerPage: Int?
+
+    /// Bytes of a zone's changes that are asked for while others are written, about; what came of them is written
+    /// together. With 0 it is one page.
+    package var pageAheadBytes = 6_000_000
 
     /// Whether an upload is all or nothing within each custom zone.
     public var isAtomic = false

@@ -72,6 +72,13 @@ enum OfflineFirst {
         return notes
     }
 
+    static func watchFullFetch(of cache: CloudCache) async throws {
+        for try await status in cache.statuses() {
+            guard let fetch = status.fetch else { continue }
+            print(fetch.appliedCount, "of", fetch.appliedCount + (fetch.remainingCount ?? 0))
+        }
+    }
+
     static func askPublicly(_ cache: CloudCache) async throws -> [CKRecord] {
         let huts = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "beds > 10"))
         let answer = try await cache.publicRecords(matching: huts, age: .cached(upTo: .seconds(60)))
@@ -109,6 +116,7 @@ enum OfflineFirst {
         let path = FileManager.default.temporaryDirectory
             .appendingPathComponent("notes-\(UUID().uuidString).sqlite").path
         let cache = try OfflineFirst.open(path, container)
+        let watcher = Task { try await OfflineFirst.watchFullFetch(of: cache) }
         let follower = Task { try await OfflineFirst.follow(cache, until: 1) }
         let note = try await OfflineFirst.write(cache)
         #expect(try await follower.value == ["Buy milk"])
@@ -121,6 +129,7 @@ enum OfflineFirst {
         #expect(try await OfflineFirst.ownTable(cache, note) == ["Buy milk"])
         try await cache.sync()
         #expect(try await cache.pendingRecordIDs().isEmpty)
+        watcher.cancel()
         withExtendedLifetime(live) {}
         try cache.close()
         for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) }

@@ -153,7 +153,7 @@ extension CacheFile {
                         """,
                     arguments: [
                         scope.rawValue, world.nowMilliseconds(), aside,
-                        try JSONEncoder().encode(content),
+                        try content.encoded(),
                     ])
                 let report = database.lastInsertedRowID
                 for save in salvaged.saves where save.scope == scope {

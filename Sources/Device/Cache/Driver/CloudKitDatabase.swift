@@ -172,20 +172,13 @@ struct CloudKitDatabase: RemoteDatabase {
         knowing tags: [String], limit: Int?
     ) async throws -> ZonePage {
         try await translating {
-            let page = try await database.withoutAssetDownloads.recordZoneChanges(
-                inZoneWith: CKRecordZone.ID(zone),
-                since: token.map { CKServerChangeToken(text: $0) }, resultsLimit: limit,
-                knownChangeTags: isAppleService ? [] : tags,
+            let page = try await database.withoutAssetDownloads.fetchedPage(
+                ofZone: CKRecordZone.ID(zone), since: token.map { CKServerChangeToken(text: $0) },
+                resultsLimit: limit, knownChangeTags: isAppleService ? [] : tags,
                 deletionsAfterVersion: isAppleService ? nil : version)
-            var records: [RecordSnapshot] = []
-            records.reserveCapacity(page.modificationResultsByID.count)
-            for result in page.modificationResultsByID.values {
-                // A record that cannot be read stops the page: its token must not be kept.
-                records.append(try RecordSnapshot(try result.get().record))
-            }
             return ZonePage(
-                records: records, deletedNames: page.deletions.map(\.recordID.recordName),
-                token: page.changeToken.text, moreComing: page.moreComing)
+                fetched: page.records, deletedNames: page.deletedNames, token: page.token,
+                moreComing: page.moreComing, remainingCount: page.remainingCount)
         }
     }
 

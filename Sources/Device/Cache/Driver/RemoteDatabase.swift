@@ -227,20 +227,48 @@ package struct DatabasePage: Sendable {
 }
 
 package struct ZonePage: Sendable {
-    package var records: [RecordSnapshot]
+    package var records: [FetchedRecord]
     package var deletedNames: [String]
     package var token: String
     package var moreComing: Bool
+    /// How many changes are still to come, at the most; nil where the service does not tell.
+    package var remainingCount: Int?
 
     package init(
-        records: [RecordSnapshot] = [], deletedNames: [String] = [], token: String,
-        moreComing: Bool = false
+        fetched records: [FetchedRecord], deletedNames: [String] = [], token: String,
+        moreComing: Bool = false, remainingCount: Int? = nil
     ) {
+        self.remainingCount = remainingCount
         self.records = records
         self.deletedNames = deletedNames
         self.token = token
         self.moreComing = moreComing
     }
+
+    package init(
+        records: [RecordSnapshot] = [], deletedNames: [String] = [], token: String,
+        moreComing: Bool = false
+    ) {
+        self.init(
+            fetched: records.map { .record($0) }, deletedNames: deletedNames, token: token,
+            moreComing: moreComing)
+    }
+
+    /// Takes the page that follows, as if a larger one had come: what became of a record last is what counts.
+    mutating func append(_ next: ZonePage) {
+        if !deletedNames.isEmpty {
+            let named = Set(next.records.map(\.name)).union(next.deletedNames)
+            deletedNames.removeAll { named.contains($0) }
+        }
+        records += next.records
+        deletedNames += next.deletedNames
+        token = next.token
+        moreComing = next.moreComing
+        remainingCount = next.remainingCount
+    }
+
+    /// What it takes in memory, about.
+    var sizeEstimateBytes: Int { records.reduce(0) { $0 + $1.sizeEstimateBytes } }
 }
 
 /// Why a zone is no more.

@@ -13,6 +13,7 @@ extension SyncDriver {
 
     private func performHeard(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
+        if case .fetchZoneChanges = operation {} else { dropPageAhead() }
         do {
             guard try store.claim(for: try await remote.userRecordName()) else {
                 let isNobodys = try store.isMadeByNobody()
@@ -142,12 +143,10 @@ extension SyncDriver {
             session.zoneIsUnknown(zone)
             return
         }
-        let page = try await remote.zoneChanges(
-            zone, since: token,
-            deletionsAfter: try store.lastIntactVersion(of: zone),
-            knowing: try store.sentTags(of: zone),
-            limit: settings.recordsPerPage)
+        let page = try await page(try question(zone, token))
+        let begun = fullFetch ?? (now, 0)
         let outcome = try store.apply(page, of: zone)
+        fullFetch = page.moreComing ? (begun.0, begun.1 + page.records.count) : nil
         operationNotes["records"] = "\(page.records.count)"
         operationNotes["deletions"] = "\(page.deletedNames.count)"
         operationNotes["moreComing"] = page.moreComing ? "yes" : "no"

@@ -31,6 +31,12 @@ actor SyncDriver {
     private var waiterCount = 0
     private let pause = WakeSignal()
     let log: CacheLog
+    /// The page of changes that comes next, asked for already.
+    var pageAhead: PageAhead?
+    /// Records of a page of a full fetch.
+    var fullPageSize = BatchSize(maximum: 2_000)
+    /// When this process began a full fetch, and the records of it that it has written.
+    var fullFetch: (uptimeSeconds: Double, recordCount: Int)?
     /// What the operation under way did, for the log.
     var operationNotes: [String: String] = [:]
     /// Changes of the service that were written down, since the process began.
@@ -74,7 +80,7 @@ actor SyncDriver {
         if accountTask == nil {
             let changes = remote.accountChanges()
             accountTask = world.startTask("cache account") {
-                for await _ in changes { await self.change { $0.accountChanged(at: $1) } }
+                for await _ in changes { await self.accountChanged() }
             }
         }
         if hintTask == nil, settings.listensForNotifications {
@@ -84,6 +90,12 @@ actor SyncDriver {
             }
         }
         pause.wake()
+    }
+
+    private func accountChanged() {
+        // It was asked for as somebody else, perhaps.
+        dropPageAhead()
+        change { $0.accountChanged(at: $1) }
     }
 
     private func heard(_ event: HintEvent) {
@@ -96,6 +108,9 @@ actor SyncDriver {
 
     /// Only the database's changes tell of a zone that is not known here.
     func heard(_ hint: ChangeHint) {
+        // A hint during an operation has the zone fetched again after it; before the next one it is that one which
+        // must have the change, and what was asked for earlier may not.
+        if session.operation == nil { dropPageAhead() }
         do {
             let zone = try hint.zone.flatMap { try store.isFetched($0) ? $0 : nil }
             session.notified(of: zone)
@@ -139,6 +154,7 @@ actor SyncDriver {
 
     private func loopEnded() {
         loopTask = nil
+        dropPageAhead()
         // Somebody asked for it again while it was ending.
         if isStarted || !waiters.isEmpty { ensureLoop() }
     }
@@ -230,6 +246,11 @@ actor SyncDriver {
         status.delaySeconds = session.delaySeconds
         status.retryCount = session.retryCount
         status.lastFailure = session.lastFailure
+        status.fetch?.fetchedCount += pageAhead?.recordCount ?? 0
+        if let fullFetch, fullFetch.recordCount > 0 {
+            status.fetch?.recordsPerSecond =
+                Double(fullFetch.recordCount) / max(now - fullFetch.uptimeSeconds, 0.001)
+        }
     }
 
     /// Counts what the service brought.
@@ -245,8 +266,11 @@ actor SyncDriver {
             case .perform(let operation):
                 await performLogged(operation)
                 endWaitersOnTrouble()
-            case .wait(let uptimeSeconds): await wait(until: uptimeSeconds)
+            case .wait(let uptimeSeconds):
+                dropPageAhead()
+                await wait(until: uptimeSeconds)
             case .rest(let uptimeSeconds):
+                dropPageAhead()
                 if session.isEnabled, hasUnheardChanges() { continue }
                 if isStarted, reasonForRest == nil {
                     observers.tellRest(hasChanges: fetchedCount != restedCount)
@@ -256,6 +280,7 @@ actor SyncDriver {
                 guard isStarted else { return }
                 await wait(until: uptimeSeconds)
             case .halted(let reason):
+                dropPageAhead()
                 finishWaiters(
                     CacheError(
                         .halted, "Syncing halted; all changes are kept.", haltReason: reason))

@@ -155,7 +155,7 @@ public final class EngineStore: CKSyncEngineDelegate {
                 records: records[zone] ?? [], deletedNames: (deletions[zone] ?? []).map(\.name),
                 token: "", moreComing: true)
             cache.observers.tell(try store.applyFromEngine(page, of: zone))
-            try refresh(page.records.map(\.id) + (deletions[zone] ?? []), engine)
+            try refresh((records[zone] ?? []).map(\.id) + (deletions[zone] ?? []), engine)
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
+import StratusWire
 
 /// What one process did, for the others that have the file: a row for each transaction.
 extension CacheFile {
@@ -26,17 +27,27 @@ extension CacheFile {
     ) throws {
         let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM change") ?? 0
         let id = last + max(1, Int64(ids.count))
-        var content: [[String]]?
+        var content = JSONWriter(reservingBytes: 64 + ids.count * 48)
         if ids.count <= Self.recordsKept {
-            content = Dictionary(grouping: ids, by: \.zoneID)
-                .map { zone, ids in [zone.name, zone.ownerName] + ids.map(\.name).sorted() }
-                .sorted { ($0[0], $0[1]) < ($1[0], $1[1]) }
+            let zones = Dictionary(grouping: ids, by: \.zoneID)
+                .sorted { ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName) }
+            content.array { content in
+                for (zone, ids) in zones {
+                    content.array { content in
+                        content.string(zone.name)
+                        content.string(zone.ownerName)
+                        for name in ids.map(\.name).sorted() { content.string(name) }
+                    }
+                }
+            }
+        } else {
+            content.null()
         }
         try database.cachedStatement(
             sql: "INSERT INTO change (id, origin, database, records) VALUES (?, ?, ?, ?)"
         ).execute(arguments: [
             id, origin, isOfSystem ? -scope.rawValue : scope.rawValue,
-            try JSONEncoder().encode(content),
+            Data(content.finish()),
         ])
         try database.cachedStatement(sql: "DELETE FROM change WHERE id <= ?")
             .execute(arguments: [id - Self.recordsKept])

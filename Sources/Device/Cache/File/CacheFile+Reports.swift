@@ -63,7 +63,7 @@ extension CacheStore {
                     """,
                 arguments: [
                     scope.rawValue, world.nowMilliseconds(), kind, subject,
-                    try JSONEncoder().encode(content),
+                    try content.encoded(),
                 ])
             let id = database.lastInsertedRowID
             try file.noteAssets(of: event, report: id, database)

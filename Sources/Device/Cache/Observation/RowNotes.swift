@@ -75,6 +75,13 @@ final class RowNotes: Sendable {
             case .put(let record):
                 return record.type == query.recordType
                     && (state.members == nil || query.matches(record, searchable: state.searchable))
+            case .fetched(let row):
+                guard row.type == query.recordType else { return false }
+                // What cannot be read, whoever looks at it is told of.
+                guard state.members != nil, let record = try? row.snapshot(in: id.zoneID) else {
+                    return true
+                }
+                return query.matches(record, searchable: state.searchable)
             case .system: return state.members == nil || query.readsSystem
             case .removed: return state.members == nil
             }
@@ -121,16 +128,17 @@ final class RowNotes: Sendable {
 extension CacheOutcome {
     fileprivate func source(of written: WrittenRow) -> RowNotes.Source {
         switch written {
-        case .put(let record):
-            let modifier = record.system?.modifierRecordName
-            return isOfOtherProcess
-                ? .otherProcess(modifier: modifier) : isLocal ? .app : .service(modifier: modifier)
+        case .put(let record): return source(modifier: record.system?.modifierRecordName)
+        case .fetched(let row): return source(modifier: row.system.modifierRecordName)
         // Notes of the service alone are its answers to what was saved here.
         case .system: return .app
-        case .removed:
-            return isOfOtherProcess
-                ? .otherProcess(modifier: nil) : isLocal ? .app : .service(modifier: nil)
+        case .removed: return source(modifier: nil)
         }
+    }
+
+    private func source(modifier: String?) -> RowNotes.Source {
+        isOfOtherProcess
+            ? .otherProcess(modifier: modifier) : isLocal ? .app : .service(modifier: modifier)
     }
 }
 

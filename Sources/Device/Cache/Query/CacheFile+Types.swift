@@ -146,9 +146,11 @@ extension CacheFile {
 extension IndexedType {
     /// Writes the columns and words of a record.
     ///
+    /// - Parameter isNew: whether it has none yet.
     /// - Returns: whether a column has a kind of value that it never had.
     mutating func index(
-        _ record: RecordSnapshot, key: Int64, zoneKey: Int64, _ database: Database
+        _ record: RecordSnapshot, key: Int64, zoneKey: Int64, isNew: Bool = false,
+        _ database: Database
     ) throws -> Bool {
         let values = RecordValues(record)
         var isNewKind = false
@@ -174,15 +176,17 @@ extension IndexedType {
                 VALUES (?, ?, ?, ?\(marks))
                 """
         ).execute(arguments: StatementArguments(arguments))
-        if !searchable.isEmpty { try indexWords(of: values, key: key, database) }
+        if !searchable.isEmpty { try indexWords(of: values, key: key, isNew, database) }
         return isNewKind
     }
 
     private func indexWords(
-        of values: RecordValues, key: Int64, _ database: Database
+        of values: RecordValues, key: Int64, _ isNew: Bool, _ database: Database
     ) throws {
-        try database.cachedStatement(sql: "DELETE FROM \(wordTable) WHERE record = ?")
-            .execute(arguments: [key])
+        if !isNew {
+            try database.cachedStatement(sql: "DELETE FROM \(wordTable) WHERE record = ?")
+                .execute(arguments: [key])
+        }
         let insert = try database.cachedStatement(
             sql: "INSERT INTO \(wordTable) (word, record) VALUES (?, ?)")
         let words = Set(searchable.flatMap { values[.user($0)]?.searchTokens ?? [] })

@@ -34,6 +34,8 @@ public struct CacheStatus: Hashable, Sendable {
     /// as long as it takes; ``lastFailure`` says why.
     public var retryCount = 0
     public var lastFailure: SyncFailure?
+    /// How far the fetch of whole zones is, such as a new device's first; nil where none is unfinished.
+    public var fetch: FetchProgress?
     /// What is known of the account.
     public var account = CacheAccount.unknown
     /// The user whose file this is; nil before its first sync.
@@ -67,6 +69,9 @@ public struct CacheStatus: Hashable, Sendable {
         both.delaySeconds = max(delaySeconds, other.delaySeconds)
         both.retryCount = max(retryCount, other.retryCount)
         both.lastFailure = lastFailure ?? other.lastFailure
+        both.fetch = [fetch, other.fetch].compactMap(\.self).reduce(nil) { one, other in
+            one?.joined(with: other) ?? other
+        }
         both.lastFetchMilliseconds = Self.earlier(
             lastFetchMilliseconds, other.lastFetchMilliseconds)
         both.lastSendMilliseconds =

@@ -112,12 +112,15 @@ package struct CacheInspection {
                 SELECT \(ZoneRow.columns), database, needsFetch,
                     (SELECT count(*) FROM record WHERE zone = zone.id) FROM zone ORDER BY id
                 """)
-        return rows.map { row in
+        return try rows.map { row in
             let zone = ZoneRow(row)
             return DiagnosticsReport.Zone(
                 scope: row[7], name: zone.id.name, owner: zone.id.ownerName,
                 state: "\(zone.state)", changeToken: Self.shortened(zone.token),
-                needsFetch: row[8], isRefetching: zone.isRefetching, recordCount: row[9])
+                needsFetch: row[8], isRefetching: zone.isRefetching,
+                progress: try FetchProgress.read(
+                    FetchProgress.flagName(zone.key), row[7], database)?.summary,
+                recordCount: row[9])
         }
     }
 

@@ -30,7 +30,9 @@ extension CacheStatus {
         if retryCount > 0 {
             return "The service does not answer as it should; trying again." + waiting
         }
-        if operation?.activity == .fetching { return "Fetching changes…" }
+        if operation?.activity == .fetching {
+            return "Fetching changes…" + (fetch.map { " \($0.summary)." } ?? "")
+        }
         if pendingCount > 0 || operation != nil {
             return pendingCount == 1 ? "Sending 1 change…" : "Sending \(pendingCount) changes…"
         }
@@ -49,6 +51,7 @@ extension CacheStatus {
             "Reports not taken: \(reportCount)",
             "Zones that wait for an update of the app: \(zonesAwaitingUpdate)",
             "Records here: \(recordCount), of which the service has \(recordsWithChangeTagCount)",
+            "Full fetch: \(fetch?.details ?? "none")",
             "Last fetch: \(Self.time(lastFetchMilliseconds))",
             "Last send: \(Self.time(lastSendMilliseconds))",
             "Account: \(account.summary)",

@@ -27,6 +27,8 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
         public var changeToken: String?
         public var needsFetch: Bool
         public var isRefetching: Bool
+        /// How far the full fetch is, in words; nil where none is unfinished.
+        public var progress: String?
         public var recordCount: Int
     }
 
@@ -106,7 +108,8 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
                     "  Zone \(zone.name) of \(zone.owner): \(zone.state), "
                         + "\(zone.recordCount) records, token \(zone.changeToken ?? "none")"
                         + (zone.needsFetch ? ", to be fetched" : "")
-                        + (zone.isRefetching ? ", in a full fetch" : ""))
+                        + (zone.isRefetching ? ", in a full fetch" : "")
+                        + (zone.progress.map { ": \($0)" } ?? ""))
             }
         }
         lines.append("")

@@ -16,7 +16,12 @@ extension CacheStore {
     }
 
     func beginFetch(_ id: ZoneID) throws -> FetchStart {
-        try file.write { database in
+        let known: FetchStart? = try read { database in
+            guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
+            return row.token.flatMap { $0.isEmpty ? nil : .token($0) }
+        }
+        if let known { return known }
+        return try file.write { database in
             guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
             if let token = row.token, !token.isEmpty { return .token(token) }
             // A first fetch stays one until it has ended, however often it is begun.
@@ -25,8 +30,14 @@ extension CacheStore {
                     UPDATE zone SET pass = pass + 1, isRefetching =
                         CASE WHEN pass = 0 OR isRefetching = 2 THEN 2 ELSE 1 END WHERE id = ?
                     """, arguments: [row.key])
+            try forgetProgress(of: row, database)
             return .everything
         }
+    }
+
+    /// Whether all of a zone is fetched.
+    func isRefetching(_ id: ZoneID) throws -> Bool {
+        try read { try zone(id, $0)?.isRefetching ?? false }
     }
 
     /// Whether a hint can say something of a zone that is known here.
@@ -48,13 +59,23 @@ extension CacheStore {
                 arguments: [zone.key])
             let hasPending = pendingCount == 1
             try noteTimes(
-                fetched: page.records.compactMap(\.system?.modifiedMilliseconds), database)
+                fetched: page.records.compactMap(\.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
             let hasLoss = try lossMilliseconds(in: zone, database) != nil
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
-            for answered in page.records {
+            let isPlain = lost == nil && !hasLoss
+            var types = try file.types(database)
+            for fetched in inOrderOfRows(page, of: zone) {
+                if isPlain, case .row(let row) = fetched, isKeptAsItCame(row),
+                    try !(hasPending && pending(row.name, zone, database) != nil),
+                    try insert(row, zone, &types, database)
+                {
+                    outcome.changedIDs.insert(RecordID(name: row.name, zoneID: zone.id))
+                    continue
+                }
+                let answered = try fetched.snapshot(in: zone.id)
                 let server = migratedLocally(
                     answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type)))
                 if hasPending, var row = try pending(server.id.name, zone, database) {
@@ -70,6 +91,7 @@ extension CacheStore {
                     try migrateAsEdit(server, zone, &outcome, database)
                 }
                 if outcome.haltReason != nil { return }
+                types = try file.types(database)
             }
             for name in page.deletedNames {
                 try meetDeletion(of: name, zone, &outcome, database)
@@ -84,6 +106,8 @@ extension CacheStore {
                 try heardOfUnanswered(in: zone, database)
                 try forgetSentTags(of: zone, database)
             }
+            try noteProgress(page, of: zone, database)
+            if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
             try database.execute(
                 sql: """
                     UPDATE zone SET token = ?, state = max(state, 1),
@@ -93,6 +117,27 @@ extension CacheStore {
                 arguments: [page.token, page.moreComing, page.moreComing, zone.key])
             try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
         }
+    }
+
+    /// The records of a full fetch in the order of their names, so that each page of the file's index of names is
+    /// written once in the transaction; names such as UUIDs are in no order.
+    private func inOrderOfRows(_ page: ZonePage, of zone: ZoneRow) -> [FetchedRecord] {
+        zone.isRefetching ? page.records.sorted { $0.name < $1.name } : page.records
+    }
+
+    /// While a zone is filled, rows go all over that index: what a transaction changes shall fit into memory, and the log
+    /// is carried into the file after several of them. 16 MB and 32 MB; else SQLite's own figures.
+    private func makeRoom(isFilling: Bool, _ database: Database) throws {
+        try database.execute(
+            sql: isFilling
+                ? "PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000"
+                : "PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000")
+    }
+
+    /// Whether there is nothing about a record that this device knows better: no field of its type that the
+    /// app encrypts, and no version.
+    private func isKeptAsItCame(_ row: FetchedRow) -> Bool {
+        versions.declarations[row.type] == nil && encryptedKeys(ofType: row.type).isEmpty
     }
 
     /// The service's record takes the place of a row without local edits.

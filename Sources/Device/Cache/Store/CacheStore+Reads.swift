@@ -88,6 +88,7 @@ extension CacheStore {
             status.userRecordName = try flag(.userRecordName, database)
             status.lastFetchMilliseconds = try flag(.lastFetch, database).flatMap { Int64($0) }
             status.lastSendMilliseconds = try flag(.lastSend, database).flatMap { Int64($0) }
+            status.fetch = try FetchProgress.readAll(scope.rawValue, database)
             return try Row.fetchOne(database, sql: countsSQL)
         }
         guard let counts else { return }

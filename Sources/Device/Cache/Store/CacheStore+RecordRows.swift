@@ -1,15 +1,25 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 
 /// What a transaction did to a record's row.
 enum WrittenRow: Sendable {
     /// The record as it is here now.
-    case put(RecordSnapshot)
+    indirect case put(RecordSnapshot)
+    /// The same of one that came as it lies here now.
+    case fetched(FetchedRow)
     /// Only what the service says of it is new; the fields are those of the row.
     case system
     case removed
+
+    var hasFields: Bool {
+        switch self {
+        case .put, .fetched: true
+        case .system, .removed: false
+        }
+    }
 }
 
 /// The gate to the table `record`: every row of it is written here and nowhere else, inside a transaction
@@ -40,6 +50,36 @@ extension CacheStore {
             try file.update(type, database)
         }
         try maintain(.put(record), key, record.id, database)
+    }
+
+    /// Puts a record that is new here as it came.
+    ///
+    /// - Parameter types: the declared types as the transaction has them.
+    /// - Returns: whether there was none of its name; else nothing is written.
+    func insert(
+        _ row: FetchedRow, _ zone: ZoneRow, _ types: inout [String: IndexedType],
+        _ database: Database
+    ) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO record (zone, name, type, system, parent, fields, pass)
+                VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (zone, name) DO NOTHING
+                """)
+        try statement.execute(arguments: [
+            zone.key, row.name, row.type, StoredSystem.encode(row.system), row.parentRecordName,
+            Data(row.fields), zone.pass,
+        ])
+        guard database.changesCount == 1 else { return false }
+        let key = database.lastInsertedRowID
+        if var type = types[row.type],
+            try type.index(
+                row.snapshot(in: zone.id), key: key, zoneKey: zone.key, isNew: true, database)
+        {
+            try file.update(type, database)
+            types[row.type] = type
+        }
+        try maintain(.fetched(row), key, RecordID(name: row.name, zoneID: zone.id), database)
+        return true
     }
 
     /// Notes what the service says of a record whose fields stay as they are here.
@@ -132,7 +172,7 @@ extension CacheStore {
     ) throws {
         writtenRows.withLock { rows in
             // A record that was put and then confirmed has new fields all the same.
-            if case .system = written, case .put = rows[id] { return }
+            if case .system = written, rows[id]?.hasFields == true { return }
             rows[id] = written
         }
     }

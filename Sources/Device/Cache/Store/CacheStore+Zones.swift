@@ -348,6 +348,7 @@ extension CacheStore {
 
     private func forgetHistory(of row: ZoneRow, _ database: Database) throws {
         try setLastIntactVersion(nil, of: row, database)
+        try forgetProgress(of: row, database)
         try forgetSentTags(of: row, database)
         try forgetRemaking(of: row, database)
     }

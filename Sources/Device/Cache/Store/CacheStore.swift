@@ -94,7 +94,7 @@ final class CacheStore: Sendable {
         if !outcome.changedIDs.isEmpty {
             try file.noteChange(of: outcome.changedIDs, in: scope, database)
         }
-        let others = Set(outcome.rows.keys).subtracting(outcome.changedIDs)
+        let others = Set(outcome.rows.keys.lazy.filter { !outcome.changedIDs.contains($0) })
         if !others.isEmpty {
             try file.noteChange(of: others, in: scope, isOfSystem: true, database)
         }

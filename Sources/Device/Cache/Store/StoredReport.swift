@@ -208,3 +208,12 @@ extension ZoneDeletionReason {
             }
     }
 }
+
+extension StoredReport {
+    /// As it lies in the file: the same content is the same bytes.
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try encoder.encode(self)
+    }
+}

@@ -16,7 +16,7 @@ extension HTTPTransport: AccountTransport {
     ) async throws -> String {
         let own = try await session.token { try await self.signIn($0, timeoutSeconds) }
         let next = try await exchange(
-            UsersCaller.self, nil, target, own, timeoutSeconds, apiToken: apiToken
+            UsersCaller.self, EmptyBody(), nil, target, own, timeoutSeconds, apiToken: apiToken
         ).webAuthToken
         guard let token = next ?? own else {
             throw ServiceFailure(

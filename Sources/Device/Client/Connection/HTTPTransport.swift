@@ -103,13 +103,13 @@ public final class HTTPTransport: Transport {
         }
         let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
         do {
-            return try await exchange(E.self, body, target, token, timeoutSeconds).answer
+            return try await exchange(E.self, request, body, target, token, timeoutSeconds).answer
         } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
             guard session.canSignIn else { throw failure }
             let fresh = try await session.renewedToken(after: token) {
                 try await self.signIn($0, timeoutSeconds)
             }
-            return try await exchange(E.self, body, target, fresh, timeoutSeconds).answer
+            return try await exchange(E.self, request, body, target, fresh, timeoutSeconds).answer
         }
     }
 
@@ -138,8 +138,8 @@ public final class HTTPTransport: Transport {
     // MARK: One exchange
 
     func exchange<E: Endpoint>(
-        _ endpoint: E.Type, _ body: [UInt8]?, _ target: RequestTarget, _ token: String?,
-        _ timeoutSeconds: Double, apiToken: String? = nil
+        _ endpoint: E.Type, _ asked: E.Request, _ body: [UInt8]?, _ target: RequestTarget,
+        _ token: String?, _ timeoutSeconds: Double, apiToken: String? = nil
     ) async throws -> (answer: E.Answer, webAuthToken: String?) {
         var request = HTTPClientRequest(url: url(E.self, target, token, apiToken: apiToken))
         if takesGzip { request.headers.add(name: "Accept-Encoding", value: "gzip") }
@@ -152,7 +152,7 @@ public final class HTTPTransport: Transport {
         let next = response.webAuthToken
         if let token, let next { session.adopt(next, after: token) }
         try check(response)
-        return (try read(response) { try readWire(E.Answer.self, from: $0) }, next)
+        return (try read(response) { try E.answer(to: asked, from: $0) }, next)
     }
 
     /// `{origin}/{module}/1/{container}/{environment}[/{database}]/{entity}/{action}?…`

@@ -105,23 +105,8 @@ extension CKDatabase {
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
     ) async throws -> RecordZoneChanges {
-        try await recordZoneChanges(
-            inZoneWith: zoneID, since: token, desiredKeys: desiredKeys, resultsLimit: resultsLimit,
-            knownChangeTags: [])
-    }
-
-    /// The same; the token counts as expired if the service has lost one of the changes that these tags name.
-    ///
-    /// - Parameter deletionsAfterVersion: a fetch from the beginning, with all its pages, names the records that were
-    ///   deleted after this version of the zone, and no others.
-    package func recordZoneChanges(
-        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
-        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
-        knownChangeTags: [String], deletionsAfterVersion: Int64? = nil
-    ) async throws -> RecordZoneChanges {
         let question = ZoneChangesQuestion(
-            zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys,
-            knownChangeTags: knownChangeTags, deletionsAfterVersion: deletionsAfterVersion)
+            zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys)
         let page = try await session.zoneChanges(question)
         var results: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
         var deletions: [RecordZoneChange.Deletion] = []

@@ -103,16 +103,39 @@ extension DatabaseSession {
     func zoneChanges(
         _ questions: [ZoneChangesQuestion]
     ) async throws -> [Result<ZoneChangesPage, CKError>] {
+        try zip(questions, try await pages(questions)).map { question, result in
+            switch result {
+            case .success(let page):
+                do {
+                    return .success(try read(page, in: question.zoneID))
+                } catch let error as CKError where error.isMismatch {
+                    // The other zones are none the worse for it; this one's token stays.
+                    return .failure(error)
+                }
+            case .failure(let error): return .failure(error)
+            }
+        }
+    }
+
+    /// Asks several zones with one request.
+    ///
+    /// - Parameter keepsFields: whether fields are read as a device keeps them.
+    /// - Returns: one page per question, in their order, of the zone that was asked.
+    func pages(
+        _ questions: [ZoneChangesQuestion], keepsFields: Bool = false
+    ) async throws -> [Result<ChangesZone.Page, CKError>] {
         try checkFeed()
         guard !questions.isEmpty else { return [] }
         let request = ChangesZone.Request(
             zones: questions.map { question in
-                ChangesZone.Item(
+                var item = ChangesZone.Item(
                     zoneID: question.zoneID.dictionary, syncToken: question.token?.text,
                     resultsLimit: question.resultsLimit > 0 ? question.resultsLimit : nil,
                     desiredKeys: question.desiredKeys,
                     knownChangeTags: question.knownChangeTags,
                     deletionsAfterVersion: question.deletionsAfterVersion)
+                item.keepsFields = keepsFields
+                return item
             })
         let answer = try await sender.send(ChangesZone.self, request)
         try check(answer.items.count, for: questions.count)
@@ -128,7 +151,7 @@ extension DatabaseSession {
                 }
                 do {
                     try matching.check(page.zoneID, question.zoneID)
-                    return .success(try read(page, in: question.zoneID))
+                    return .success(page)
                 } catch let error as CKError where error.isMismatch {
                     // The other zones are none the worse for it; this one's token stays.
                     return .failure(error)

@@ -159,7 +159,7 @@ struct RecordReader {
     /// The beginning of shares' links.
     let linkOrigin: String?
     /// The fields of which this device knows that they are encrypted: no value in the clear is one.
-    private let encryptedKeys: EncryptedKeys
+    let encryptedKeys: EncryptedKeys
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
     /// Whether records were made that lack their assets' bytes, the sense of encrypted values, or the
     /// key in a share's link; see

@@ -10,7 +10,8 @@ extension HTTPTransport {
     /// - Throws: as ``Transport/send(_:_:to:timeoutSeconds:)``.
     func signInPage(to target: RequestTarget, timeoutSeconds: Double) async throws -> String {
         do {
-            _ = try await exchange(UsersCaller.self, nil, target, nil, timeoutSeconds)
+            _ = try await exchange(
+                UsersCaller.self, EmptyBody(), nil, target, nil, timeoutSeconds)
         } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
             if let page = failure.error.redirectURL { return page }
         }

@@ -144,12 +144,16 @@ struct ZoneFeed {
             in: zone.key, seenWith: rights, after: cursor,
             limit: context.pageLength(item.resultsLimit), payloadBytes: room)
         room -= changes.rows.reduce(0) { $0 + $1.payload.count }
-        return ChangesZone.Page(
+        var page = ChangesZone.Page(
             zoneID: context.zoneID(zone.name), records: try results(changes.rows, item, zone),
             syncToken: try tokens.token(
                 zone, access: rights.access, cursor: changes.version,
                 skipTombstonesThrough: cursor.skipTombstonesThrough),
             moreComing: changes.moreComing)
+        if changes.moreComing, context.caller.wantsExtensions, context.scope == .private {
+            page.remainingChanges = max(0, zone.version - changes.version)
+        }
+        return page
     }
 
     /// Reads the feed from the cursor and keeps its newest part: the store knows one direction only,

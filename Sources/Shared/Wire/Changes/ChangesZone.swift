@@ -34,6 +34,9 @@ public enum ChangesZone: Endpoint {
         /// How many known change tags are looked at.
         public static let knownChangeTagLimit = 16
 
+        /// Whether the answer's fields are read as a device keeps them, ``RecordFields/kept(_:)``. Not sent.
+        package var keepsFields = false
+
         public init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil,
             desiredKeys: [String]? = nil, desiredRecordTypes: [String]? = nil,
@@ -62,6 +65,9 @@ public enum ChangesZone: Endpoint {
         public var records: [RecordResult] = []
         public var syncToken = ""
         public var moreComing = false
+        /// How many changes are still to come, at the most: one that was overtaken by a later one counts too. Nil on
+        /// the last page. An extension.
+        public var remainingChanges: Int64?
 
         public init(
             zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool
@@ -79,6 +85,7 @@ public enum ChangesZone: Endpoint {
             try coder.required("records", &records)
             try coder.required("syncToken", &syncToken)
             try coder.defaulted("moreComing", &moreComing)
+            try coder.optional("remainingChanges", &remainingChanges)
         }
     }
 }

@@ -105,6 +105,14 @@ public struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
+    /// Writes a member's key as it was read.
+    mutating func key(_ key: JSONText) {
+        string(key)
+        reserve(1)
+        push(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
     // MARK: Values
 
     public mutating func null() { literal("null") }
@@ -178,6 +186,9 @@ public struct JSONWriter: ~Copyable {
             Array(string.utf8).withUnsafeBufferPointer { escaped($0) }
         }
     }
+
+    /// Writes a string as it was read.
+    mutating func string(_ text: JSONText) { escaped(text.bytes) }
 
     // MARK: Bytes
 

@@ -7,13 +7,26 @@ extension RecordDictionary: WireReadable, WireWritable {
         if let malformed { throw malformed }
     }
 
+    /// Reads a record with its fields as a device keeps them.
+    init(keeping node: JSONNode) throws(WireError) {
+        var malformed: WireError?
+        self = try RecordDictionary(wire: node, keepsFields: true, malformedFields: &malformed)
+        if let malformed { throw malformed }
+    }
+
     /// Reads a record whose fields may be ill-formed: then it has none.
-    init(wire node: JSONNode, malformedFields: inout WireError?) throws(WireError) {
+    init(
+        wire node: JSONNode, keepsFields: Bool = false, malformedFields: inout WireError?
+    ) throws(WireError) {
         try node.expectObject()
         self.init()
         for (key, member) in node.members {
             do {
-                try read(key, member)
+                if keepsFields, key == "fields", !member.isNull {
+                    fields = try RecordFields(keeping: member)
+                } else {
+                    try read(key, member)
+                }
             } catch {
                 let error = error.within(key.string)
                 guard key == "fields" else { throw error }
@@ -108,12 +121,18 @@ extension RecordDictionary.Stamp: WireReadable, WireWritable {
 
 extension RecordResult: WireReadable, WireWritable {
     public init(wire node: JSONNode) throws(WireError) {
+        try self.init(wire: node, keepsFields: false)
+    }
+
+    init(wire node: JSONNode, keepsFields: Bool) throws(WireError) {
         if ServiceError.isError(node) {
             self = .failure(try RecordFailure(wire: node))
         } else if try node.optional("deleted", as: Bool.self) == true {
             self = .deleted(try Tombstone(wire: node))
         } else {
-            self = .record(try RecordDictionary(wire: node))
+            self = .record(
+                keepsFields
+                    ? try RecordDictionary(keeping: node) : try RecordDictionary(wire: node))
         }
     }
 

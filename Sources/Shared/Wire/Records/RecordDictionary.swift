@@ -81,6 +81,9 @@ public enum RecordFields: Hashable, Sendable {
     case values([Field])
     /// The text of a JSON object in which every value has its `type`.
     case encoded([UInt8])
+    /// The same as a device keeps it: in the order of the names, none twice, nothing encrypted, and neither
+    /// references nor assets, which mean something else on each device.
+    case kept([UInt8])
 }
 
 /// The state of one record in an answer: there, gone, or not to be had.

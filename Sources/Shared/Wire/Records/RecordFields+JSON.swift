@@ -7,7 +7,7 @@ extension RecordFields {
     public func values() throws(WireError) -> [Field] {
         switch self {
         case .values(let fields): fields
-        case .encoded(let bytes): try readWire(FieldList.self, from: bytes).fields
+        case .encoded(let bytes), .kept(let bytes): try readWire(FieldList.self, from: bytes).fields
         }
     }
 
@@ -18,7 +18,7 @@ extension RecordFields {
         guard !names.isEmpty else { return [] }
         switch self {
         case .values(let fields): return fields.filter { names.contains($0.name) }
-        case .encoded(let bytes):
+        case .encoded(let bytes), .kept(let bytes):
             // withUnsafeBytes rethrows untyped, so the outcome is carried out as a value.
             let outcome: Result<[Field], WireError> = bytes.withUnsafeBytes { buffer in
                 Result { () throws(WireError) in
@@ -36,7 +36,7 @@ extension RecordFields {
     public func encoded() -> [UInt8] {
         switch self {
         case .values(let fields): Self.encode(fields)
-        case .encoded(let bytes): bytes
+        case .encoded(let bytes), .kept(let bytes): bytes
         }
     }
 
@@ -93,7 +93,7 @@ extension RecordFields: WireReadable, WireWritable {
     public func write(to writer: inout JSONWriter) {
         switch self {
         case .values(let fields): writer.fields(fields, numbersAsStrings: false)
-        case .encoded(let bytes): writer.raw(bytes)
+        case .encoded(let bytes), .kept(let bytes): writer.raw(bytes)
         }
     }
 }

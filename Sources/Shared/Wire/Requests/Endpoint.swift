@@ -42,6 +42,7 @@ public protocol WireWritable {
 /// | `zoneID` | records/lookup item | ``RecordsLookup/Item/zoneID`` |
 /// | `knownChangeTags` | zone of a changes/zone request | ``ChangesZone/Item/knownChangeTags`` |
 /// | `deletionsAfterVersion` | zone of a changes/zone request | ``ChangesZone/Item/deletionsAfterVersion`` |
+/// | `remainingChanges` | zone of a changes/zone answer | ``ChangesZone/Page/remainingChanges`` |
 /// | `deletionsAfterVersion` | changes/database request | ``DatabaseChangesRequest/deletionsAfterVersion`` |
 /// | `knownSyncTokens` | changes/database request | ``DatabaseChangesRequest/knownSyncTokens`` |
 public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
@@ -65,12 +66,23 @@ public protocol Endpoint: Sendable {
 
     /// What a request without a body means, where that is not the same as `{}`.
     static var requestWithoutBody: Request? { get }
+
+    /// Reads an answer, in the form that whoever asked wants.
+    ///
+    /// - Throws: ``WireError``.
+    static func answer(
+        to request: Request, from bytes: UnsafeRawBufferPointer
+    ) throws(WireError) -> Answer
 }
 
 extension Endpoint {
     public static var requestWithoutBody: Request? { nil }
     public static var isInDatabase: Bool { true }
     public static var isReadWithoutBody: Bool { false }
+
+    public static func answer(
+        to request: Request, from bytes: UnsafeRawBufferPointer
+    ) throws(WireError) -> Answer { try readWire(from: bytes) }
 }
 
 /// A request or an answer without content: `{}`.

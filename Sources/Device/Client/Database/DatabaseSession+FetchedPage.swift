@@ -1,0 +1,71 @@
+import StratusRecords
+import StratusWire
+
+extension DatabaseSession {
+    /// Asks one zone for what a store of this device keeps.
+    ///
+    /// - Throws: also the error of a single record: a token beyond it must not be kept.
+    func fetchedPage(_ question: ZoneChangesQuestion) async throws -> FetchedPage {
+        let page = try await pages([question], keepsFields: true).only().get()
+        var reader = reader
+        let matching = matching
+        let zoneID = question.zoneID
+        var fetched = FetchedPage(
+            token: page.syncToken, moreComing: page.moreComing,
+            remainingCount: page.remainingChanges.flatMap { Int(exactly: $0) })
+        fetched.records.reserveCapacity(page.records.count)
+        // Those that objects are made of, with their places.
+        var objects: [(place: Int, record: CKRecord)] = []
+        sender.connection.noteFetched(page.records.count, areChanges: true)
+        for result in page.records {
+            switch result {
+            case .record(let dictionary):
+                try matching.check(dictionary.zoneID, zoneID)
+                if let record = reader.fetched(dictionary, in: zoneID) {
+                    fetched.records.append(record)
+                    continue
+                }
+                let record = try reader.record(dictionary, in: zoneID)
+                objects.append((fetched.records.count, record))
+                // In its place until what it lacks was fetched.
+                fetched.records.append(
+                    .record(
+                        RecordSnapshot(id: RecordID(record.recordID), type: record.recordType)))
+            case .deleted(let tombstone):
+                try matching.check(tombstone.zoneID, zoneID)
+                fetched.deletedNames.append(tombstone.recordName)
+            case .failure(let failure):
+                try matching.check(failure.zoneID, zoneID)
+                throw CKError(failure.error, about: .record, uuid: failure.uuid)
+            }
+        }
+        if reader.isIncomplete {
+            let failures = try await complete(objects.map(\.record))
+            for object in objects {
+                if let error = failures[object.record.recordID] { throw error }
+            }
+        }
+        for object in objects {
+            fetched.records[object.place] = .record(try RecordSnapshot(object.record))
+        }
+        return fetched
+    }
+}
+
+extension CKDatabase {
+    /// One page of what changed in a zone, for a store of this device.
+    ///
+    /// - Parameters:
+    ///   - knownChangeTags: the token counts as expired if the service has lost one of the changes that these name.
+    ///   - deletionsAfterVersion: a fetch from the beginning, with all its pages, names the records that were
+    ///     deleted after this version of the zone, and no others.
+    package func fetchedPage(
+        ofZone zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, resultsLimit: Int?,
+        knownChangeTags: [String], deletionsAfterVersion: Int64?
+    ) async throws -> FetchedPage {
+        try await session.fetchedPage(
+            ZoneChangesQuestion(
+                zoneID: zoneID, token: token, resultsLimit: resultsLimit ?? 0,
+                knownChangeTags: knownChangeTags, deletionsAfterVersion: deletionsAfterVersion))
+    }
+}
