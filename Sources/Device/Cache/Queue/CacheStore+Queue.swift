@@ -67,7 +67,11 @@ extension CacheStore {
                     try update(row, database)
                     try moveBehind(row, database)
                 case .setAside(let failure):
-                    if try isTriedWithoutFieldTimes(item, &row, failure, zone, database) { break }
+                    if try isTriedWithoutFieldTimes(
+                        item, &row, failure, zone, &outcome, database)
+                    {
+                        break
+                    }
                     if try isUploadedAgain(item, &row, failure, zone, database) { break }
                     try setAside(row, item.change, failure, &outcome, database)
                 }

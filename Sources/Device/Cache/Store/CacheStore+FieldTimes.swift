@@ -107,7 +107,7 @@ extension CacheStore {
     /// - Returns: whether it is tried again.
     func isTriedWithoutFieldTimes(
         _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure, _ zone: ZoneRow,
-        _ database: Database
+        _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         guard failure.code == .invalidArguments || failure.code == .serverRejectedRequest,
             let key = resolver.fieldTimesKey, let sent = item.client
@@ -123,6 +123,7 @@ extension CacheStore {
         else { return true }
         record[key] = nil
         try put(record, zone, database)
+        outcome.changedIDs.insert(record.id)
         row.change.generation += 1
         row.change.attempts = 0
         try update(row, database)
