@@ -84,10 +84,15 @@ public enum Mutation: String, CaseIterable, Sendable {
 
     /// An answer as the device gets it instead.
     func changed<Answer, Request>(_ answer: Answer, to request: Request) -> Answer {
-        guard self == .skipsRecords || self == .hidesDeletions,
+        guard [.skipsRecords, .hidesDeletions, .hidesLostHistory].contains(self),
             var pages = answer as? ChangesZone.Answer
         else { return answer }
         for index in pages.items.indices {
+            // An expired token is an answer about its zone.
+            if self == .hidesLostHistory, case .failure(var failure) = pages.items[index] {
+                failure.error.lastIntactVersion = nil
+                pages.items[index] = .failure(failure)
+            }
             guard case .success(var page) = pages.items[index] else { continue }
             page.records = page.records.enumerated().filter { place, record in
                 switch record {

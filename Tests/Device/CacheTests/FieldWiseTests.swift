@@ -165,6 +165,18 @@ import Testing
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["bad"])
     }
 
+    @Test func observersHearThatARecordLosesItsFieldOfTimes() async throws {
+        let cloud = MemoryCloud()
+        cloud.state.withLock { $0.unknownFields = [FieldWise.defaultFieldTimesKey] }
+        let phone = try Device(cloud)
+        try phone.edit("a", ["title": .string("0")])
+        var changes = phone.cache.changes().makeAsyncIterator()
+        try await phone.sync()
+        #expect(try phone.cache.snapshot(id)?[FieldWise.defaultFieldTimesKey] == nil)
+        try phone.cache.close()
+        #expect(await changes.next()?.map(\.recordName) == ["a"])
+    }
+
     /// Any edits, any order of syncs, lost answers, any clocks: of each field the last edit is everywhere.
     @Test(arguments: Seeds.forTest("FieldWiseTests", count: 40))
     func anyOrderEndsWithTheLastEdits(_ seed: UInt64) async throws {
