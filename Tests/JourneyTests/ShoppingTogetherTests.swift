@@ -202,7 +202,10 @@ struct ShoppingTogetherTests {
         var environment = environment("alice", instance)
         environment["STRATUS_LOG"] = level
         let process = try ChildProcess(
-            [BuiltProgram.named("shopping").path, "--data", folder.path + "/logs", "do", "sync"],
+            [
+                BuiltProgram.named("shopping").path, "--data", folder.path + "/logs", "--offline",
+                "do", "lists",
+            ],
             error: errors.fileHandleForWriting, environment: environment)
         try errors.fileHandleForWriting.close()
         let text = String(

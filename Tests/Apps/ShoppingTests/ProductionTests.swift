@@ -40,6 +40,7 @@ struct ProductionTests {
             world.nowMilliseconds = { time.now.withLock { $0 } }
             var settings = ServiceSettings(isForDevelopment: true, world: world)
             settings.limits.webAuthTokenSeconds = 1e9
+            settings.limits.staySignedInSeconds = 1e9
             cloud = TestCloud(settings: settings)
             let schemas = cloud.service.schemaDeployment(of: identifier)
             try await schemas.replace(with: try ContainerSchema(text: schema))
@@ -72,14 +73,15 @@ struct ProductionTests {
     }
 
     @Test func appRunsOnItsDeployedSchema() async throws {
-        #expect(try await Self.problems(with: Self.schema.get()) == [])
+        let problems = try await Self.problems(with: Self.schema.get())
+        #expect(problems == [])
     }
 
-    /// No field stands there that the app does without, and none is missed unnoticed.
+    /// Each field is missed where it is cut out of the text, but for the cache's own, `stratusFieldTimes`: without it two
+    /// edits of one record are merged as a whole.
     @Test(
-        arguments: try schema.get().matches(of: /(?m)^ +("?\w+"?) +[A-Z]\w+(?: [A-Z ]+)?,?$/).map {
-            String($0.1)
-        })
+        arguments: try schema.get().matches(of: /(?m)^ +("?\w+"?) +[A-Z]\w+(?: [A-Z ]+)?,?$/)
+            .map { String($0.1) }.filter { $0 != "stratusFieldTimes" })
     func everyFieldOfTheSchemaIsNeeded(_ field: String) async throws {
         let whole = try Self.schema.get()
         var cut = ""
@@ -137,7 +139,11 @@ struct ProductionTests {
         }
         deployed.pass(milliseconds: 15 * day)
         try await phone.sync()
-        check(try await phone.compact(weekly) > 0, "compaction")
+        try await phone.perform([.recolour(colour: "green")], in: weekly)
+        try await phone.sync()
+        let rootID = CKRecord.ID(recordName: weekly.name, zoneID: weekly.zoneID)
+        let root = try await phone.container.privateCloudDatabase.record(for: rootID)
+        check(root[ShoppingRecord.compressedUntilField] != nil, "compaction")
         try await bobs.sync()
         let changes = await bobs.changes()
         try await phone.stopSharing(weekly)
