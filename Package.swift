@@ -254,7 +254,7 @@ let package = Package(
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.
         .target(
-            name: "AppDevice", dependencies: ["StratusClient", "StratusRuntime", crypto],
+            name: "AppDevice", dependencies: ["StratusClient", "StratusRuntime", crypto, logging],
             path: "Apps/Device"),
 
         // The example of Documentation/OfflineFirst.md; JourneyTests run it on three devices.

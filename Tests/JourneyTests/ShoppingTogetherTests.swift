@@ -142,41 +142,77 @@ struct ShoppingTogetherTests {
         #expect(process.end(with: SIGTERM) == 0)
     }
 
+    private func window(
+        columns: UInt16 = 40, rows: UInt16 = 10, environment: [String: String] = ["NO_COLOR": "1"]
+    ) throws -> TerminalWindow {
+        try TerminalWindow(
+            [BuiltProgram.named("shopping").path, "--data", folder.path + "/alice"],
+            columns: columns, rows: rows, environment: environment)
+    }
+
     /// The screen in a terminal: drawn, driven by keys, and gone afterwards.
     @Test func screenIsDrivenByKeys() throws {
         _ = try shop("alice", ["do", "new", "Food"])
-        var (leader, follower): (Int32, Int32) = (-1, -1)
-        var size = winsize(ws_row: 10, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0)
-        try #require(openpty(&leader, &follower, nil, nil, &size) == 0)
-        let terminal = FileHandle(fileDescriptor: follower, closeOnDealloc: true)
-        let person = FileHandle(fileDescriptor: leader, closeOnDealloc: true)
+        let window = try window()
+        try window.wait(for: "Nothing to buy; press a to add.")
+        try window.type("amilk\r")
+        try window.wait(for: "> [ ] milk")
+        try window.type("\u{1B}")
+        try window.wait(for: "Food (1 to buy) [planning]")
+        window.forget()
+        try window.wait(for: "a add  space tick")
+        try window.type(" ")
+        try window.wait(for: "> [x] milk")
+        #expect(!window.shown.contains("\u{1B}[7m"))
+        try window.type("q")
+        try window.wait(for: "\u{1B}[?1049l")
+        #expect(window.process.end() == 0)
+    }
+
+    /// A window of another size is drawn anew, at once; what a person types by mistake does nothing.
+    @Test func screenFollowsItsWindow() throws {
+        _ = try shop("alice", ["do", "new", "Food"])
+        _ = try shop("alice", ["do", "add", "a very long name of something to buy"])
+        let window = try window()
+        try window.wait(for: "a very long name of somethin")
+        window.forget()
+        try window.resize(columns: 80, rows: 24)
+        try window.wait(for: "a very long name of something to buy")
+        try window.wait(for: "\u{1B}[24;1H")
+        window.forget()
+        try window.type([0xFF, 0xC3, 0x28, 0x80, 0x01, 0x1B, 0x5B, 0x39, 0x39, 0x7E])
+        try window.type("?")
+        try window.wait(for: "Any key goes back to the list.")
+        window.forget()
+        try window.resize(columns: 40, rows: 10)
+        try window.wait(for: "\u{1B}[10;1H")
+        #expect(!window.shown.contains("Any key goes back"))
+        try window.type("\u{1B}[6~")
+        try window.wait(for: "Any key goes back to the list.")
+        try window.type("xq")
+        try window.wait(for: "\u{1B}[?1049l")
+        #expect(window.process.end() == 0)
+    }
+
+    /// What libraries log is no message for who reads the terminal, unless it is asked for.
+    @Test(arguments: [nil, "notice"])
+    func logLinesAreShownToWhoAsks(_ level: String?) throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        let errors = Pipe()
+        var environment = environment("alice", instance)
+        environment["STRATUS_LOG"] = level
         let process = try ChildProcess(
             [
-                BuiltProgram.named("shopping").path, "--data",
-                folder.path + "/alice",
-            ], input: terminal, output: terminal, environment: ["NO_COLOR": "1"])
-        try terminal.close()
-        var shown = ""
-        /// Reads what is drawn until a text is there; the test's time limit ends it else.
-        func wait(for text: String) throws {
-            while !shown.contains(text) {
-                let bytes = person.availableData
-                try #require(!bytes.isEmpty)
-                shown += String(decoding: bytes, as: UTF8.self)
-            }
-        }
-        try wait(for: "Nothing to buy; press a to add.")
-        try person.write(contentsOf: Data("amilk\r".utf8))
-        try wait(for: "> [ ] milk")
-        try person.write(contentsOf: Data("\u{1B}".utf8))
-        try wait(for: "Food (1 to buy) [planning]")
-        shown = ""
-        try wait(for: "a add  space tick")
-        try person.write(contentsOf: Data(" ".utf8))
-        try wait(for: "> [x] milk")
-        #expect(!shown.contains("\u{1B}[7m"))
-        try person.write(contentsOf: Data("q".utf8))
-        try wait(for: "\u{1B}[?1049l")
+                BuiltProgram.named("shopping").path, "--data", folder.path + "/logs", "--offline",
+                "do", "lists",
+            ],
+            error: errors.fileHandleForWriting, environment: environment)
+        try errors.fileHandleForWriting.close()
+        let text = String(
+            decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         #expect(process.end() == 0)
+        #expect(text.contains("stratus.cache") == (level != nil), "\(text)")
+        #expect(level != nil || text.isEmpty)
+        #expect(instance.terminate() == 0)
     }
 }

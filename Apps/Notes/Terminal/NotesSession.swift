@@ -78,7 +78,8 @@ actor NotesSession {
             let text = await controller.text
             return try await type(text.isEmpty ? line : text + "\n" + line)
         case .other:
-            return await controller.copy.overruled ?? "No text of yours has lost to another one."
+            return await controller.copy.overruled.map(plain)
+                ?? "No text of yours has lost to another one."
         case .restore:
             guard let overruled = await controller.copy.overruled else {
                 throw OneSentence(description: "There is no other text to restore.")
@@ -138,9 +139,14 @@ actor NotesSession {
 
     // MARK: What is shown
 
+    /// The note as it is for a program, and so that it steers nothing for a person's terminal.
+    private func plain(_ text: String) -> String {
+        terminal.isInteractive ? text.shownInTerminal : text
+    }
+
     private func shown() async -> String {
         let text = await controller.text
-        return (text.isEmpty ? "(empty)" : text) + "\n" + (await statusLines())
+        return (text.isEmpty ? "(empty)" : plain(text)) + "\n" + (await statusLines())
     }
 
     private func statusLines() async -> String {
@@ -180,7 +186,7 @@ actor NotesSession {
         guard !isQuiet, isOpen else { return }
         switch event {
         case .textChanged(let text):
-            terminal.announce("* Changed elsewhere:\n" + (text.isEmpty ? "(empty)" : text))
+            terminal.announce("* Changed elsewhere:\n" + (text.isEmpty ? "(empty)" : plain(text)))
         case .statusChanged(let status):
             if let error = status.error, error != lastError { terminal.announce("* " + error) }
             lastError = status.error

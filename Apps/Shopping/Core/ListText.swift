@@ -25,7 +25,7 @@ public struct ListText: Sendable {
     public func render(_ list: ShoppingList) -> String {
         var lines = [heading(of: list)]
         for section in catalogue.sections(of: list.items) {
-            lines.append(section.aisle.name)
+            lines.append(Self.oneLine(section.aisle.name))
             lines += section.rows.map { line(for: $0, isRemoved: false) }
         }
         return joined(lines)
@@ -42,7 +42,7 @@ public struct ListText: Sendable {
         }
         var rowCount = 0
         for section in catalogue.sections(of: screen.rows) {
-            lines.append(section.aisle.name)
+            lines.append(Self.oneLine(section.aisle.name))
             for row in section.rows {
                 rowCount += 1
                 lines.append(
@@ -87,10 +87,16 @@ public struct ListText: Sendable {
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator: plain += " "
+            // What turns the direction of a whole line; letters have their own.
+            case .format where Self.turnsDirection(scalar): continue
             default: plain.unicodeScalars.append(scalar)
             }
         }
         return plain
+    }
+
+    private static func turnsDirection(_ scalar: Unicode.Scalar) -> Bool {
+        (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
 
     private func joined(_ lines: [String]) -> String {

@@ -29,8 +29,14 @@ struct Shopping: AsyncParsableCommand {
                                         --container \(Self.containerIdentifier)
               STRATUS_WEB_AUTH_TOKEN  who you are, instead of signing in
               STRATUS_DEV_USER        who you are, at a service that runs with --dev
+              STRATUS_LOG             a level, such as debug, to have log lines on standard error
               STRATUS_DEVICE_ID       this device's name, as others read it
             """, subcommands: [Show.self, Do.self, Web.self, Demo.self, SignIn.self, SignOut.self])
+
+    static func main() async {
+        AppLog.begin(ProcessInfo.processInfo.environment)
+        await main(nil)
+    }
 
     static let containerIdentifier = "iCloud.org.stratus.Shopping"
 

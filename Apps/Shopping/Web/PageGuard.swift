@@ -52,7 +52,8 @@ struct PageGuard: RouterMiddleware {
         if let origin = request.headers[.origin], origin != "http://\(host)" {
             return (.forbidden, "Pages of other origins are not answered.")
         }
-        guard request.uri.path.hasPrefix("/api/") else { return nil }
+        // As the router reads paths, for which //api/ is the same.
+        guard request.uri.path.split(separator: "/").first == "api" else { return nil }
         if let name = HTTPField.Name("Sec-Fetch-Site"), let site = request.headers[name],
             !["same-origin", "none"].contains(site)
         {

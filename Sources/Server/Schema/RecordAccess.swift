@@ -58,6 +58,13 @@ package struct RecordAccess: Sendable {
             grants: schema.grants)
     }
 
+    /// What a person may do with records of one's own when the account is exported or ends: to read and to
+    /// delete them, whatever the grants say.
+    package init(ofAccount user: String) {
+        self.init(
+            standard: OfType(others: [], own: [.read, .write], user: user), roles: [], grants: [:])
+    }
+
     package subscript(recordType: String) -> OfType {
         guard let grants = grants[recordType] else { return standard }
         return Self.access(grants, roles, standard.user)

@@ -133,7 +133,8 @@ struct User: AsyncParsableCommand {
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write all that a user has in private databases to a new tar file.",
+            abstract:
+                "Write a user's private databases, and what the user made in public ones, to a new tar file.",
             discussion: """
                 Records are lines of JSON, assets are files; account.json says whose they are. Encrypted \
                 values are as the service has them.
@@ -172,7 +173,9 @@ struct User: AsyncParsableCommand {
             abstract: "Delete an account with its sessions and keys; the records stay.",
             discussion: """
                 Prints the user's record name. With --with-records all that is in the private databases is \
-                deleted too, and the shares of others are left. Of a private database stays the file \
+                deleted too, and what the user made in public ones; the shares of others are left. A public \
+                record that others' records need stays, without what it said. If the command is stopped, \
+                the next start of the service goes on. Of a private database stays the file \
                 databases/…/RECORD-NAME.sqlite; remove it while the service is stopped.
                 """)
 
@@ -195,9 +198,11 @@ struct User: AsyncParsableCommand {
                     guard confirm == user else {
                         throw OneSentence("Nothing was deleted: add --confirm \(user)")
                     }
-                    try await service.removeData(of: row)
+                    try await service.deleteAccount(of: row)
+                } else {
+                    _ = try await service.accounts.deleteUser(row.recordName)
                 }
-                print(try await service.accounts.deleteUser(row.recordName).recordName)
+                print(row.recordName)
             }
         }
     }

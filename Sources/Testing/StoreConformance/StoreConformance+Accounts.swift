@@ -37,12 +37,14 @@ extension StoreConformance {
             try expect(await directory.user(named: "ida@example.org"), equals: ida)
             ida.isDisabled = true
             ida.familyName = "Holm"
+            ida.isBeingRemoved = true
             ida.passwordHash = nil
             var renamed = ida
             renamed.name = "other"
             try expect(await directory.update(renamed), equals: true)
             try expect(await directory.user(recordName: "_ida"), equals: ida)
             try expect(await directory.user(named: "other"), equals: nil)
+            try expect(await directory.usersBeingRemoved(), equals: [ida])
             let nobody = UserRow(recordName: "_nobody", name: "nobody")
             try expect(await directory.update(nobody), equals: false)
             try expect(await directory.user(recordName: "_nobody"), equals: nil)

@@ -153,8 +153,13 @@ struct NoteOfflineTests {
         try Data("{\"text\":\"ha".utf8).write(
             to: URL(fileURLWithPath: folder.path + "/note-%5Falice.json.new"))
         #expect(try NoteFile(folder: folder.path, owner: "_alice").read() == copy)
+        // A file is not written over: whoever has it open, as a restart would find it, has the whole of the old one.
+        let path = folder.path + "/note-%5Falice.json"
+        let old = try #require(FileHandle(forReadingAtPath: path))
+        let oldBytes = try Data(contentsOf: URL(fileURLWithPath: path))
         copy.text = "next"
         try file.write(copy)
+        #expect(try old.readToEnd() == oldBytes)
         #expect(try file.read().text == "next")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(files.sorted() == ["device", "lock", "note-%5Falice.json"])

@@ -129,4 +129,77 @@ import Testing
         #expect(half.keys.isEmpty && half.rest == [0x1B, 0x5B])
         #expect(ScreenKey.read([0xC3]).rest == [0xC3])
     }
+
+    /// Whoever shares the list can name things as they like; nothing of it steers the terminal.
+    @Test func textOfOthersSteersNothing() {
+        let evil = "\u{1B}[2J\u{9B}31m\u{202E}\u{7}\n"
+        let mallory = Person("Mallory" + evil)
+        let entries = [
+            mallory.add("Milk" + evil, after: nil, at: 1),
+            mallory.writer.category("Milk" + evil, "Shelf" + evil, id: "c", at: 2),
+            mallory.renameList(to: "Food" + evil, at: 3),
+        ]
+        var model = model(entries)
+        model.changedBy = ["Milk" + evil: "Mallory" + evil]
+        model.message = evil
+        model.syncLine = evil
+        var texts = [text(model).joined(), ListText().render(list(entries))]
+        model.page = .people
+        model.pageLines = [evil]
+        texts.append(text(model).joined())
+        #expect(texts[0].contains("Shelf") && texts[1].contains("Shelf"))
+        for text in texts {
+            #expect(
+                !text.unicodeScalars.contains {
+                    ["\u{1B}", "\u{9B}", "\u{202E}", "\u{7}"].contains($0)
+                })
+        }
+    }
+
+    /// Pictures take two columns and marks above letters none, so that no line is longer than the window.
+    @Test(arguments: [
+        ("☕☕☕☕☕☕", "☕☕☕☕…"), ("❤️❤️❤️❤️❤️❤️", "❤️❤️❤️❤️…"), ("👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧👩‍👩‍👧"),
+        ("e\u{301}e\u{301}", "e\u{301}e\u{301}"), ("牛乳牛乳牛乳", "牛乳牛乳…"), ("0123456789", "0123456789"),
+    ])
+    func lineHasTheColumnsOfTheWindow(text: String, shown: String) {
+        #expect(ScreenModel.fit(text, 10) == shown)
+    }
+
+    /// Others may delete the list while it is shown.
+    @Test func closedListLeavesNothingToPress() {
+        var model = model()
+        model.close()
+        #expect(text(model)[0] == "No list is open")
+        #expect(text(model)[1].hasPrefix("Type :open"))
+        #expect(model.press(.character(" ")) == nil && model.press(.character("d")) == nil)
+        for key in [ScreenKey.down, .end, .pageUp] { #expect(model.press(key) == nil) }
+        model.receive(ListScreen(list: list([alice.add("Eggs", after: nil, at: 1)]), deviceID: "t"))
+        #expect(text(model).contains("> [ ] Eggs"))
+    }
+
+    @Test func helpIsReadInSmallWindow() {
+        var model = model()
+        model.page = .help
+        #expect(!text(model, 40, 10).contains("Any key goes back to the list."))
+        _ = model.press(.pageDown)
+        #expect(text(model, 40, 10).contains("Any key goes back to the list."))
+        for _ in 0..<40 { _ = model.press(.down) }
+        #expect(model.page == .help && text(model, 40, 10)[1] == "Any key goes back to the list.")
+    }
+
+    @Test func longListIsDrawnAndWalked() {
+        var model = model((0..<2_000).map { alice.add("Item \($0)", after: nil, at: Int64($0)) })
+        let last = model.rows.last?.id
+        _ = model.press(.end)
+        #expect(model.cursorID == last && text(model, 40, 10).count == 10)
+    }
+
+    /// Bytes that are no text are no keys, and take none with them.
+    @Test func junkIsNoKey() {
+        #expect(ScreenKey.read([0xFF, 0x71]).keys == [.character("q")])
+        #expect(ScreenKey.read([0xC3, 0x71]).keys == [.character("q")])
+        #expect(ScreenKey.read([0xE2, 0x82, 0x71]).keys == [.character("q")])
+        #expect(ScreenKey.read([0x80, 0xC2, 0x9B, 0x71]).keys == [.character("q")])
+        #expect(ScreenKey.read([0xE2, 0x82]).rest == [0xE2, 0x82])
+    }
 }

@@ -167,6 +167,23 @@ struct PageServerTests {
         try await other.close()
     }
 
+    /// A path that is written in another way is the same to the router.
+    @Test func otherSpellingsOfPathsNeedSecretToo() async throws {
+        try await serving { page, device in
+            let json = try JSONEncoder().encode(PageRequest(.add(text: "Milk")))
+            for start in ["//api/", "///api//", "/./api/", "/%61pi/", "/API/", "/x/../api/"] {
+                let seen = try await page.answer(start + "activity", secret: "")
+                #expect(
+                    [401, 404].contains(seen.status) && !seen.text.contains("Food"), "\(start)")
+                let done = try await page.answer(
+                    start + "actions", method: .POST, secret: "", body: .bytes(json))
+                #expect([401, 404].contains(done.status), "\(start)")
+            }
+            #expect(try await page.answer("//api/activity", secret: "").status == 401)
+            #expect(try await device.shown().rows.isEmpty)
+        }
+    }
+
     /// A name that somebody points at this machine, and a page of another origin in the same browser.
     @Test func foreignHostAndOriginAreRefused() async throws {
         try await serving { page, device in

@@ -83,6 +83,7 @@ import Testing
             [
                 "Apps/OfflineNotes/main.swift",
                 "Apps/Shopping/Core/ShoppingStore.swift",
+                "Apps/Shopping/Terminal/Screen/TerminalScreen.swift",
                 "Apps/Shopping/Terminal/ShoppingSession.swift",
             ])
         + exceptions(

@@ -12,7 +12,9 @@ public final class StoredFormatFixture: Sendable {
     public let facts: [String: String]
 
     /// The folders that have a service's data folder, the oldest first.
-    public static let services = ["2026-11", "2026-11-epochs", "2026-11-compound"]
+    public static let services = [
+        "2026-11", "2026-11-epochs", "2026-11-compound", "2026-11-removals",
+    ]
     /// The folders that have a cache file, the oldest first.
     public static let caches = [
         "2026-11", "2026-11-databases", "2026-11-events", "2026-11-assets", "2026-11-deletions",

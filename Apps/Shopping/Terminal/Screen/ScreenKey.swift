@@ -18,15 +18,22 @@ enum ScreenKey: Hashable, Sendable {
                 index += count
                 continue
             }
-            let count = length(ofCharacterBeginning: bytes[index])
-            guard rest.count >= count else { return (keys, Array(rest)) }
+            let wanted = length(ofCharacterBeginning: bytes[index])
+            let count =
+                1 + rest.dropFirst().prefix(wanted - 1).prefix { $0 & 0xC0 == 0x80 }.count
+            if count < wanted {
+                guard rest.count > count else { return (keys, Array(rest)) }
+                // No character: what follows it is a key of its own.
+                index += count
+                continue
+            }
             switch bytes[index] {
             case 0x0A, 0x0D: keys.append(.enter)
             case 0x09: keys.append(.tab)
             case 0x08, 0x7F: keys.append(.backspace)
-            case 0..<0x20: break
             default:
-                keys += String(decoding: rest.prefix(count), as: UTF8.self)
+                keys += (String(validating: rest.prefix(count), as: UTF8.self) ?? "")
+                    .filter { $0.unicodeScalars.allSatisfy { !$0.isControl } }
                     .map { .character($0) }
             }
             index += count
@@ -36,9 +43,9 @@ enum ScreenKey: Hashable, Sendable {
 
     private static func length(ofCharacterBeginning byte: UInt8) -> Int {
         switch byte {
-        case 0xF0...: 4
-        case 0xE0...: 3
-        case 0xC0...: 2
+        case 0xF0...0xF7: 4
+        case 0xE0..<0xF0: 3
+        case 0xC0..<0xE0: 2
         default: 1
         }
     }
@@ -59,4 +66,8 @@ enum ScreenKey: Hashable, Sendable {
         ]
         return (keys[String(decoding: bytes[2...end], as: UTF8.self)], end + 1)
     }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isControl: Bool { properties.generalCategory == .control }
 }

@@ -33,12 +33,11 @@ extension ScreenModel {
         if page == .list {
             body = window(listLines, room)
         } else {
-            let lines = page == .help ? Self.help : pageLines
-            body = lines.dropFirst(scroll).prefix(room).map { Line(text: $0) }
+            body = shownPageLines.dropFirst(scroll).prefix(room).map { Line(text: $0) }
         }
         body += Array(repeating: Line(text: ""), count: max(0, room - body.count))
         return (head + body + foot).prefix(height).map {
-            Line(text: Self.fit($0.text, width), style: $0.style)
+            Line(text: Self.fit(ListText.oneLine($0.text), width), style: $0.style)
         }
     }
 
@@ -52,17 +51,19 @@ extension ScreenModel {
     }
 
     private var heading: String {
+        guard hasList else { return "No list is open" }
         let list = screen.list
         let mode = screen.mode == .shopping ? "shopping" : "planning"
-        let title = list.title.isEmpty ? "Untitled list" : ListText.oneLine(list.title)
+        let title = list.title.isEmpty ? "Untitled list" : list.title
         return "\(title) (\(list.unticked.count) to buy) [\(mode)]"
     }
 
     private var listLines: [Line] {
+        guard hasList else {
+            return [Line(text: "Type :open and a title, or :new and a title; q leaves.")]
+        }
         var lines: [Line] = screen.notices.map {
-            Line(
-                text: "+ \(ListText.oneLine($0.text)) (added by \(ListText.oneLine($0.addedBy)))",
-                style: .notice)
+            Line(text: "+ \($0.text) (added by \($0.addedBy))", style: .notice)
         }
         for section in catalogue.sections(of: screen.rows) {
             lines.append(Line(text: section.aisle.name, style: .heading))
@@ -75,9 +76,9 @@ extension ScreenModel {
     private func line(of row: ListScreen.Row) -> Line {
         let isHere = row.id == cursorID
         let mark = row.isRemoved ? "-" : row.item.isTicked ? "x" : " "
-        var text = "\(isHere ? ">" : " ") [\(mark)] \(ListText.oneLine(row.item.text))"
-        if let note = row.item.note { text += " (\(ListText.oneLine(note)))" }
-        if let person = changedBy[row.id] { text += "  * \(ListText.oneLine(person))" }
+        var text = "\(isHere ? ">" : " ") [\(mark)] \(row.item.text)"
+        if let note = row.item.note { text += " (\(note))" }
+        if let person = changedBy[row.id] { text += "  * \(person)" }
         let style: Style =
             isHere
             ? .cursor
@@ -106,7 +107,7 @@ extension ScreenModel {
     /// The part of the lines that has the cursor in it.
     private func window(_ lines: [Line], _ room: Int) -> [Line] {
         guard lines.count > room, room > 0 else { return Array(lines.prefix(room)) }
-        let place = lines.firstIndex { $0.text.hasPrefix("> ") } ?? 0
+        let place = lines.firstIndex { $0.style == .cursor } ?? 0
         let first = min(max(0, place - room / 2), lines.count - room)
         return Array(lines[first..<first + room])
     }
@@ -145,10 +146,19 @@ extension Character {
     /// The columns that a terminal gives to a character.
     fileprivate var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
+        let isWide =
+            scalar.properties.isEmojiPresentation
+            // A sign that the next scalar makes a picture.
+            || unicodeScalars.dropFirst().first?.value == 0xFE0F
+        if isWide { return 2 }
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
             0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
             return 2
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
         default: return 1
         }
     }

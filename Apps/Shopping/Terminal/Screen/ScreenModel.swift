@@ -23,6 +23,8 @@ struct ScreenModel: Sendable {
     }
 
     var screen: ListScreen
+    /// Whether there is a list: others may delete it, or end its sharing, while it is shown.
+    private(set) var hasList = true
     var page = Page.list
     /// The item under the cursor.
     var cursorID: String?
@@ -42,6 +44,7 @@ struct ScreenModel: Sendable {
     /// The lines of a page that is not the list.
     var pageLines: [String] = []
     var scroll = 0
+    var shownPageLines: [String] { page == .help ? Self.help : pageLines }
     let catalogue: Catalogue
 
     init(screen: ListScreen, catalogue: Catalogue = .standard) {
@@ -51,7 +54,9 @@ struct ScreenModel: Sendable {
     }
 
     /// The rows in the order in which they are drawn: by aisle.
-    var rows: [ListScreen.Row] { catalogue.sections(of: screen.rows).flatMap(\.rows) }
+    var rows: [ListScreen.Row] {
+        hasList ? catalogue.sections(of: screen.rows).flatMap(\.rows) : []
+    }
 
     var suggestions: [String] {
         guard let input, !input.isEmpty, !typesCommand else { return [] }
@@ -62,11 +67,18 @@ struct ScreenModel: Sendable {
     mutating func receive(_ screen: ListScreen, changedBy: [String: String] = [:]) {
         let place = rows.firstIndex { $0.id == cursorID } ?? 0
         self.screen = screen
+        hasList = true
         self.changedBy.merge(changedBy) { _, new in new }
         let rows = rows
         if !rows.contains(where: { $0.id == cursorID }) {
             cursorID = rows.isEmpty ? nil : rows[min(place, rows.count - 1)].id
         }
+    }
+
+    /// Takes the list away.
+    mutating func close() {
+        hasList = false
+        cursorID = nil
     }
 
     // MARK: Keys
@@ -138,9 +150,12 @@ struct ScreenModel: Sendable {
     }
 
     private mutating func leaf(_ key: ScreenKey) -> Intent? {
+        let last = max(0, shownPageLines.count - 1)
         switch key {
         case .up: scroll = max(0, scroll - 1)
-        case .down: scroll = min(max(0, pageLines.count - 1), scroll + 1)
+        case .down: scroll = min(last, scroll + 1)
+        case .pageUp: scroll = max(0, scroll - 10)
+        case .pageDown: scroll = min(last, scroll + 10)
         default:
             page = .list
             scroll = 0

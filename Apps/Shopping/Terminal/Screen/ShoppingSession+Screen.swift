@@ -12,9 +12,12 @@ extension ShoppingSession {
         self.drawing = { [weak terminal] model in
             guard let terminal else { return }
             let (width, height) = terminal.size
-            terminal.draw(model.rows(width: width, height: height, hasColours: hasColours))
+            terminal.draw(
+                model.rows(width: width, height: height, hasColours: hasColours), width: width)
         }
+        let watch = terminal.onResize { [weak self] in await self?.draw() }
         defer {
+            watch.cancel()
             drawing = nil
             model = nil
         }
@@ -83,8 +86,12 @@ extension ShoppingSession {
 
     /// Shows the newest state, with a mark at what somebody else changed.
     func draw(changedBy: [String: String] = [:]) async {
-        guard drawing != nil, let screen else { return }
-        model?.receive(screen, changedBy: changedBy)
+        guard drawing != nil else { return }
+        if let screen {
+            model?.receive(screen, changedBy: changedBy)
+        } else {
+            model?.close()
+        }
         model?.isOnline = isOnline
         // A file that cannot be read is said by what is done next.
         if let status = try? await store.status() {

@@ -7,7 +7,7 @@ import Synchronization
 final class TerminalScreen: Sendable {
     /// What the terminal was set to, for a signal's handler, which can reach nothing else.
     private static let former = Mutex<termios?>(nil)
-    private let shown = Mutex<[String]>([])
+    private let shown = Mutex<(rows: [String], width: Int)>(([], 0))
 
     /// Takes the terminal over; nil where standard input or output is none.
     init?() {
@@ -49,19 +49,28 @@ final class TerminalScreen: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Draws rows, those only that changed.
-    func draw(_ rows: [String]) {
+    /// Has work done whenever the window gets another size, until the watch is cancelled.
+    func onResize(_ work: @escaping @Sendable () async -> Void) -> any DispatchSourceSignal {
+        let source = DispatchSource.makeSignalSource(
+            signal: SIGWINCH, queue: DispatchQueue(label: "shopping.size"))
+        source.setEventHandler { Task { await work() } }
+        source.resume()
+        return source
+    }
+
+    /// Draws rows, those only that changed; all of them in a window of another size, which may show anything.
+    func draw(_ rows: [String], width: Int) {
         let text = shown.withLock { shown in
             var text = ""
-            if shown.count != rows.count {
+            if shown.rows.count != rows.count || shown.width != width {
                 text = "\u{1B}[2J"
-                shown = []
+                shown.rows = []
             }
             for (index, row) in rows.enumerated()
-            where shown.indices.contains(index) ? shown[index] != row : true {
+            where shown.rows.indices.contains(index) ? shown.rows[index] != row : true {
                 text += "\u{1B}[\(index + 1);1H\(row)\u{1B}[K"
             }
-            shown = rows
+            shown = (rows, width)
             return text
         }
         Self.write(text)

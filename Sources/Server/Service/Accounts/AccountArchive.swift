@@ -2,14 +2,18 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// All that a user has in private databases, as one tar file, made piece by piece: a page of records and a piece of an
-/// asset are in memory at a time.
+/// All that a user has in private databases and made in public ones, as one tar file, made piece by piece: a page of
+/// records and a piece of an asset are in memory at a time.
 ///
-/// `account.json` says whose it is. Each zone has a folder `CONTAINER/ENVIRONMENT/zone-0001` with `zone.json`, the records as
-/// lines of JSON in `records-000001.jsonl` and so on, and the files of `assets`; the `downloadURL` of an asset in a record
-/// is its path there. Encrypted values are as the service has them.
+/// `account.json` says whose it is. Each zone of a private database has a folder `CONTAINER/ENVIRONMENT/zone-0001` with
+/// `zone.json`, the records as lines of JSON in `records-000001.jsonl` and so on, and the files of `assets`; the
+/// `downloadURL` of an asset in a record is its path there. The folder `CONTAINER/ENVIRONMENT/public` has the same of what
+/// the user made in the public database. Encrypted values are as the service has them. What others share with the user
+/// is theirs and not there.
 struct AccountArchive {
     private static let pieceBytes = 256 * 1_024
+    /// Records that are read at a time: as large as may be, they are no more than a request reads.
+    private static let namesAtOnce = 25
 
     let requests: OwnRequests
     let storage: any StorageEngine
@@ -29,10 +33,11 @@ struct AccountArchive {
     mutating func write(_ user: UserRow) async throws {
         try await tar.add("account.json", wireBytes(of: ProfileLine(user: user)))
         for address in try await storage.databases() {
-            guard case .private(let owner) = address.tenant, owner == user.recordName else {
-                continue
+            switch address.tenant {
+            case .private(let owner) where owner == user.recordName: try await write(address)
+            case .private: continue
+            case .public: try await writeCreated(by: user.recordName, in: address)
             }
-            try await write(address)
         }
         try await tar.finish()
     }
@@ -57,37 +62,72 @@ struct AccountArchive {
         _ folder: String
     ) async throws {
         var reading = ZoneReading(requests: requests, context: context)
-        // Names of blobs, of 32 bytes: an asset that many records have is there once.
-        var numbers: [BlobName: Int] = [:]
-        var page = 0
+        var pages = Pages(folder: folder, database: database)
         while let records = try await reading.nextPage(of: zoneID) {
-            guard !records.isEmpty else { continue }
-            page += 1
-            var lines: [UInt8] = []
-            var found: [(BlobName, Int)] = []
-            for var record in records {
-                if case .encoded(let payload) = record.fields,
-                    let fields = StoredAssets.addressed(
-                        payload,
-                        { blob, _ in
-                            let known = numbers[blob]
-                            let index = known ?? numbers.count + 1
-                            if known == nil {
-                                numbers[blob] = index
-                                found.append((blob, index))
-                            }
-                            return Array("\"assets/\(number(index, 6))\"".utf8)
-                        })
-                {
-                    record.fields = .encoded(fields)
-                }
-                lines += wireBytes(of: record)
-                lines.append(0x0A)
+            try await write(records, to: &pages)
+        }
+    }
+
+    /// What a user made in a public database, whatever its grants; nothing where that is nothing.
+    private mutating func writeCreated(
+        by user: String, in database: DatabaseAddress
+    ) async throws {
+        let address = database.containerAddress
+        let context = RequestContext(owner: user, at: address, scope: .public, settings)
+        var pages = Pages(
+            folder: "\(address.container)/\(address.environment.rawValue)/public",
+            database: database)
+        if try await requests.hasUsersRecord(in: context) {
+            try await write(requests.records([user], in: context), to: &pages)
+        }
+        var created = try await requests.created(by: user, in: context)
+        while let names = try await created.next() {
+            for start in stride(from: 0, to: names.count, by: Self.namesAtOnce) {
+                let some = Array(names[start..<min(start + Self.namesAtOnce, names.count)])
+                try await write(requests.records(some, in: context), to: &pages)
             }
-            try await tar.add("\(folder)/records-\(number(page, 6)).jsonl", lines)
-            for (blob, index) in found {
-                try await write(blob, of: database, to: "\(folder)/assets/\(number(index, 6))")
+        }
+    }
+
+    /// The pages of records in a folder, as far as they are written.
+    private struct Pages {
+        let folder: String
+        let database: DatabaseAddress
+        var count = 0
+        /// Names of blobs, of 32 bytes: an asset that many records have is there once.
+        var numbers: [BlobName: Int] = [:]
+    }
+
+    private mutating func write(
+        _ records: [RecordDictionary], to pages: inout Pages
+    ) async throws {
+        guard !records.isEmpty else { return }
+        pages.count += 1
+        var lines: [UInt8] = []
+        var found: [(BlobName, Int)] = []
+        for var record in records {
+            if case .encoded(let payload) = record.fields,
+                let fields = StoredAssets.addressed(
+                    payload,
+                    { blob, _ in
+                        let known = pages.numbers[blob]
+                        let index = known ?? pages.numbers.count + 1
+                        if known == nil {
+                            pages.numbers[blob] = index
+                            found.append((blob, index))
+                        }
+                        return Array("\"assets/\(number(index, 6))\"".utf8)
+                    })
+            {
+                record.fields = .encoded(fields)
             }
+            lines += wireBytes(of: record)
+            lines.append(0x0A)
+        }
+        try await tar.add("\(pages.folder)/records-\(number(pages.count, 6)).jsonl", lines)
+        for (blob, index) in found {
+            try await write(
+                blob, of: pages.database, to: "\(pages.folder)/assets/\(number(index, 6))")
         }
     }
 
@@ -128,75 +168,5 @@ private struct ProfileLine: WireWritable {
             writer.member("familyName", user.familyName ?? "")
             writer.member("created", user.createdMilliseconds)
         }
-    }
-}
-
-/// Writes a tar file (POSIX ustar) of plain files, from the first byte to the last.
-struct TarWriter {
-    private static let blockBytes = 512
-    private static let nameBytes = 100
-    private static let prefixBytes = 155
-
-    let seconds: Int64
-    let send: ([UInt8]) async throws -> Void
-    private var restBytes = 0
-
-    init(seconds: Int64, write: @escaping ([UInt8]) async throws -> Void) {
-        self.seconds = seconds
-        send = write
-    }
-
-    mutating func add(_ path: String, _ bytes: [UInt8]) async throws {
-        try await begin(path, sizeBytes: Int64(bytes.count))
-        try await write(bytes)
-        try await end()
-    }
-
-    /// - Parameter path: Cut in two at one of its slashes, with at most 155 bytes before it and 100 behind it.
-    mutating func begin(_ path: String, sizeBytes: Int64) async throws {
-        let (folder, name) = try Self.halves(of: Array(path.utf8))
-        var head = [UInt8](repeating: 0, count: Self.blockBytes)
-        func put(_ bytes: some Sequence<UInt8>, at offset: Int) {
-            for (index, byte) in bytes.enumerated() { head[offset + index] = byte }
-        }
-        func octal(_ value: Int64, _ digits: Int) -> [UInt8] {
-            let text = String(value, radix: 8)
-            return Array(
-                (String(repeating: "0", count: max(0, digits - text.utf8.count)) + text).utf8)
-        }
-        put(name, at: 0)
-        put(octal(0o600, 7), at: 100)
-        put(octal(0, 7), at: 108)
-        put(octal(0, 7), at: 116)
-        put(octal(sizeBytes, 11), at: 124)
-        put(octal(seconds, 11), at: 136)
-        put(Array("        0".utf8), at: 148)
-        put(Array("ustar\u{0}00".utf8), at: 257)
-        put(folder, at: 345)
-        put(octal(head.reduce(0) { $0 + Int64($1) }, 6) + [0, 0x20], at: 148)
-        restBytes = Int(
-            (Int64(Self.blockBytes) - sizeBytes % Int64(Self.blockBytes))
-                % Int64(Self.blockBytes))
-        try await send(head)
-    }
-
-    private static func halves(
-        of path: [UInt8]
-    ) throws -> (folder: ArraySlice<UInt8>, name: ArraySlice<UInt8>) {
-        if path.count <= nameBytes { return ([], path[...]) }
-        guard let slash = path.prefix(prefixBytes + 1).lastIndex(of: 0x2F),
-            path.count - slash - 1 <= nameBytes
-        else { throw ServiceError.invalid("A path is too long for the archive.") }
-        return (path[..<slash], path[(slash + 1)...])
-    }
-
-    mutating func write(_ bytes: [UInt8]) async throws { try await send(bytes) }
-
-    mutating func end() async throws {
-        try await send([UInt8](repeating: 0, count: restBytes))
-    }
-
-    mutating func finish() async throws {
-        try await send([UInt8](repeating: 0, count: 2 * Self.blockBytes))
     }
 }

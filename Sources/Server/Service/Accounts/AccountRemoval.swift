@@ -2,10 +2,14 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Removes what a user has: the zones of the private databases, what the default zones hold, and the part in others'
-/// shares. What a process that ends leaves, the same call removes.
+/// Removes what a user has: the zones of the private databases, what the default zones hold, the part in others'
+/// shares, the subscriptions, and the records that the user made in public databases.
+///
+/// Each step is a request of its own: others are served between two of them, and devices hear of what goes. What a
+/// process that ends leaves, the same call removes.
 struct AccountRemoval: Sendable {
     private static let zonesAtOnce = 100
+    private static let subscriptionsAtOnce = 100
 
     let requests: OwnRequests
     let storage: any StorageEngine
@@ -13,19 +17,26 @@ struct AccountRemoval: Sendable {
 
     func removeData(of userRecordName: String) async throws {
         for address in try await storage.directory.containers() {
-            let context = RequestContext(
-                owner: userRecordName, at: address, scope: .private, settings)
-            try await leaveShares(context.viewingShared)
             let databases = try await storage.databases()
-            if databases.contains(DatabaseAddress(address, .public)) {
-                try await emptyPublicUser(userRecordName, at: address)
+            if databases.contains(DatabaseAddress(address, .private(owner: userRecordName))) {
+                let context = RequestContext(
+                    owner: userRecordName, at: address, scope: .private, settings)
+                let shared = context.viewingShared
+                // A zone that is deleted from the shared database is left: its owner keeps it.
+                try await delete(try await zoneIDs(in: shared), in: shared)
+                try await removeSubscriptions(shared)
+                try await removeSubscriptions(context)
+                let zones = try await zoneIDs(in: context)
+                try await delete(
+                    zones.filter { $0.zoneName != ZoneID.defaultZoneName }, in: context)
+                try await CreatedRecordsRemoval(requests, context, creator: nil).run()
             }
-            guard databases.contains(DatabaseAddress(address, .private(owner: userRecordName)))
-            else { continue }
-            let zones = try await zoneIDs(in: context)
-            try await delete(
-                zones.filter { $0.zoneName != ZoneID.defaultZoneName }, in: context)
-            try await emptyDefaultZone(context)
+            if databases.contains(DatabaseAddress(address, .public)) {
+                let context = RequestContext(
+                    owner: userRecordName, at: address, scope: .public, settings)
+                try await removeSubscriptions(context)
+                try await CreatedRecordsRemoval(requests, context, creator: userRecordName).run()
+            }
         }
     }
 
@@ -33,11 +44,6 @@ struct AccountRemoval: Sendable {
         try await requests.answer(ZonesList.self, .init(), in: context).items.map {
             try $0.get().zoneID
         }
-    }
-
-    /// A zone that is deleted from the shared database is left: its owner keeps it.
-    private func leaveShares(_ context: RequestContext) async throws {
-        try await delete(try await zoneIDs(in: context), in: context)
     }
 
     private func delete(_ zones: [ZoneIDDictionary], in context: RequestContext) async throws {
@@ -49,43 +55,24 @@ struct AccountRemoval: Sendable {
         }
     }
 
-    private func emptyDefaultZone(_ context: RequestContext) async throws {
-        var archive = ZoneReading(requests: requests, context: context)
-        while let page = try await archive.nextPage(of: ZoneIDDictionary()) {
-            try await modify(
-                page.map { record in
-                    // The system keeps a user's own record: it loses what was in it.
-                    record.recordType == RecordDictionary.userRecordType
-                        ? .init(.forceReplace, .emptyUser(record.recordName ?? ""))
-                        : .init(.forceDelete, RecordDictionary(recordName: record.recordName))
-                }, in: context)
+    private func removeSubscriptions(_ context: RequestContext) async throws {
+        let stored = try await requests.answer(SubscriptionsList.self, .init(), in: context).items
+        let identifiers = stored.compactMap {
+            if case .subscription(let subscription) = $0 {
+                subscription.subscriptionID
+            } else {
+                nil
+            }
         }
-    }
-
-    /// What the user's own record of the public database said; the records of apps there stay with them.
-    private func emptyPublicUser(_ name: String, at address: ContainerAddress) async throws {
-        let context = RequestContext(
-            owner: name, at: address, scope: .public, settings)
-        try await modify([.init(.forceReplace, .emptyUser(name))], in: context)
-    }
-
-    private func modify(
-        _ operations: [RecordsModify.Operation], in context: RequestContext
-    ) async throws {
-        guard !operations.isEmpty else { return }
-        let answer = try await requests.answer(
-            RecordsModify.self, .init(operations: operations, isAtomic: false), in: context)
-        for case .failure(let failure) in answer.records where failure.error.code != .notFound {
-            throw failure.error
+        for start in stride(from: 0, to: identifiers.count, by: Self.subscriptionsAtOnce) {
+            let end = min(start + Self.subscriptionsAtOnce, identifiers.count)
+            let operations = identifiers[start..<end].map {
+                SubscriptionsModify.Operation(
+                    .delete, SubscriptionDictionary(subscriptionID: $0, kind: nil))
+            }
+            _ = try await requests.answer(
+                SubscriptionsModify.self, .init(operations), in: context)
         }
-    }
-}
-
-extension RecordDictionary {
-    fileprivate static let userRecordType = "Users"
-
-    fileprivate static func emptyUser(_ name: String) -> RecordDictionary {
-        RecordDictionary(recordName: name, recordType: userRecordType)
     }
 }
 
@@ -99,7 +86,7 @@ extension RequestContext {
             caller: Caller(userRecordName: owner, device: "account", wantsExtensions: true),
             address: address, scope: scope, origin: "", limits: settings.limits,
             nowMilliseconds: settings.world.nowMilliseconds())
-        readsDefaultZone = true
+        isForAccount = true
     }
 }
 

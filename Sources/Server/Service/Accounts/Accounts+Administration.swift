@@ -98,6 +98,7 @@ extension Accounts {
 
     public func setDisabled(_ isDisabled: Bool, _ name: String) async throws {
         var user = try await user(name)
+        guard isDisabled || !user.isBeingRemoved else { throw ServiceError.removalUnderWay }
         user.isDisabled = isDisabled
         try await update(user)
     }
@@ -126,6 +127,16 @@ extension Accounts {
         }
         user.passwordHash = try await hash(password, from: networkAddress)
         user.emailAddress = user.emailAddress ?? user.name
+        try await update(user)
+        try await directory.deleteSessions(of: user.recordName)
+        forget()
+    }
+
+    /// Notes that an account is to go with what its user has, and lets nobody in any more.
+    func beginRemoval(of recordName: String) async throws {
+        var user = try await user(recordName)
+        user.isDisabled = true
+        user.isBeingRemoved = true
         try await update(user)
         try await directory.deleteSessions(of: user.recordName)
         forget()

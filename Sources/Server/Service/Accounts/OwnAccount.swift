@@ -17,7 +17,6 @@ struct AccountDesk: Sendable {
     let settings: ServiceSettings
     let signerSource: TokenSignerSource
     let watch: DirectoryWatch
-    let removal: AccountRemoval
 
     private var now: Int64 { settings.world.nowMilliseconds() }
 
@@ -81,7 +80,7 @@ struct AccountDesk: Sendable {
     /// Checks that whoever is at the page knows the account's password.
     ///
     /// - Throws: ``SignInRefusal``.
-    private func confirm(_ account: OwnAccount, _ form: SignInForm) async throws {
+    func confirm(_ account: OwnAccount, _ form: SignInForm) async throws {
         var form = form
         form.emailAddress = account.user.name
         guard try await accounts.user(signingIn: form).recordName == account.user.recordName else {
@@ -116,15 +115,5 @@ struct AccountDesk: Sendable {
         try await accounts.setPassword(
             form.password, user.recordName, from: form.networkAddress)
         return try await account(try await accounts.user(user.recordName), secret: secret)
-    }
-
-    /// Deletes the account with its data, by its password.
-    func delete(_ account: OwnAccount, _ form: SignInForm) async throws {
-        try await confirm(account, form)
-        // Nobody writes meanwhile what would be left.
-        try await directory.deleteSessions(of: account.user.recordName)
-        accounts.forget()
-        try await removal.removeData(of: account.user.recordName)
-        _ = try await accounts.deleteUser(account.user.recordName)
     }
 }

@@ -113,7 +113,7 @@ struct ZoneFeed {
     func page(_ item: ChangesZone.Item, room: inout Int) throws -> ChangesZone.Page {
         guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
         guard
-            name != ZoneID.defaultZoneName || context.scope == .public || context.readsDefaultZone
+            name != ZoneID.defaultZoneName || context.scope == .public || context.isForAccount
         else {
             throw ServiceError.noChangesInDefaultZone
         }

@@ -9,7 +9,10 @@ extension RequestContext {
 
     /// What grants let the caller do in the database of the request.
     func recordAccess(_ schema: ContainerSchema) -> RecordAccess {
-        scope == .public
+        if isForAccount, scope == .public, let user = caller.userRecordName {
+            return RecordAccess(ofAccount: user)
+        }
+        return scope == .public
             ? RecordAccess(ofUser: caller.userRecordName, schema: schema) : .unrestricted
     }
 }

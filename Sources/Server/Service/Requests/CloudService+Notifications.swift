@@ -30,8 +30,10 @@ extension CloudService {
     }
 
     /// Waits until the devices' queues have the notifications of everything that was saved, what was
-    /// added to schemas is in the indexes, no long change is under way, and no tombstones are being purged.
+    /// added to schemas is in the indexes, no account's end and no long change is under way, and no tombstones are
+    /// being purged.
     public func waitUntilIdle() async {
+        await components.accountEnds.waitUntilIdle()
         await components.longChanges.waitUntilIdle()
         await components.notifications.waitUntilIdle()
         await components.indexes.waitUntilBuilt()
@@ -48,11 +50,12 @@ extension CloudService {
         try await components.notifications.dispatchLeftovers()
     }
 
-    /// Goes on with the long changes that the last run of the service did not end; for its start. Those of a
-    /// database that is used before go on at its first use.
+    /// Goes on with the long changes and the ends of accounts that the last run of the service did not end; for its
+    /// start. Changes of a database that is used before go on at its first use.
     ///
-    /// - Throws: `StorageError` when the databases cannot be listed.
+    /// - Throws: `StorageError` when databases or accounts cannot be listed.
     public func resumeLongChanges() async throws {
+        try await resumeAccountEnds()
         for address in try await storage.databases() {
             try Task.checkCancellation()
             do {

@@ -6,7 +6,7 @@ extension CloudService {
     private var desk: AccountDesk {
         AccountDesk(
             accounts: accounts, directory: components.directory, settings: settings,
-            signerSource: components.signerSource, watch: pipeline.watch, removal: removal)
+            signerSource: components.signerSource, watch: pipeline.watch)
     }
 
     private var removal: AccountRemoval {
@@ -52,15 +52,44 @@ extension CloudService {
 
     /// Deletes the account with its data, by its password.
     package func delete(_ account: OwnAccount, _ form: SignInForm) async throws {
-        try await desk.delete(account, form)
+        try await desk.confirm(account, form)
+        try await deleteAccount(of: account.user)
     }
 
-    /// Removes a user's data, as the command line does before it deletes the account.
+    /// Deletes an account with what its user has and made. From the first moment nobody gets in; what a process
+    /// that ends leaves, the next one removes.
+    ///
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER where something could not be removed now.
+    package func deleteAccount(of user: UserRow) async throws {
+        try await accounts.beginRemoval(of: user.recordName)
+        await endAccount(user.recordName).value
+        guard try await components.directory.user(recordName: user.recordName) == nil else {
+            throw ServiceError.removalUnderWay
+        }
+    }
+
+    /// Goes on with what an earlier process left of accounts.
+    func resumeAccountEnds() async throws {
+        for user in try await components.directory.usersBeingRemoved() {
+            _ = endAccount(user.recordName)
+        }
+    }
+
+    private func endAccount(_ userRecordName: String) -> Task<Void, Never> {
+        components.accountEnds.start(userRecordName) { [self] in
+            try await removal.removeData(of: userRecordName)
+            // Last: until then the next start knows of it.
+            try await components.directory.deleteUser(userRecordName)
+            accounts.forget()
+        }
+    }
+
+    /// Removes a user's data and leaves the account.
     package func removeData(of user: UserRow) async throws {
         try await removal.removeData(of: user.recordName)
     }
 
-    /// All that a user has in private databases, as one tar file.
+    /// All that a user has in private databases and made in public ones, as one tar file.
     package func writeArchive(
         of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) async throws {

@@ -4,7 +4,7 @@ import StratusWire
 /// Requests that the service makes in a user's name, for an account's archive and its end: the endpoints' own rules hold,
 /// and no client waits for them.
 struct OwnRequests: Sendable {
-    private let components: ServiceComponents
+    let components: ServiceComponents
 
     init(_ components: ServiceComponents) {
         self.components = components

@@ -20,8 +20,9 @@ public struct RequestContext: Sendable {
     let work = RequestWork()
     /// Whether it is answered on a thread that may wait and compute for long.
     var isHeavy = false
-    /// Whether the default zone is read like any other: for an account's archive, and its end.
-    var readsDefaultZone = false
+    /// Whether it is made for an account's archive, or its end: the default zone is read like any other, and no
+    /// grant keeps a person from what that person made.
+    var isForAccount = false
     /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
     /// database.
     private(set) var viewedOwner: String?

@@ -21,6 +21,7 @@ public final class ServiceComponents: Sendable {
     let notifications: Notifications
     let records: RecordWriting
     let longChanges: LongChanges
+    let accountEnds: AccountEnds
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
     let errors: ErrorTranslation
@@ -59,6 +60,7 @@ public final class ServiceComponents: Sendable {
         longChanges = LongChanges(records: records, settings: settings)
         databases = Databases(
             storage: storage, notifications: notifications, longChanges: longChanges)
+        accountEnds = AccountEnds(settings: settings)
         tombstones = TombstonePurge(settings: settings)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         errors = ErrorTranslation(logger: settings.logger)

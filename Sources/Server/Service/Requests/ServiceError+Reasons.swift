@@ -164,6 +164,9 @@ extension ServiceError {
     static let deletionUnderWay = ServiceError(
         .zoneBusy, "The record, or one that depends on it, is still being deleted; try again.",
         retryAfterSeconds: 2, frameworkCode: .zoneBusy)
+    static let removalUnderWay = ServiceError(
+        .tryAgainLater,
+        "The account is being deleted; the next start of the service goes on with what is left.")
     static let stillReferred = ServiceError(
         .validatingReferenceError,
         "Other records need this one, or one that would be deleted with it; delete or change them.",

@@ -2,6 +2,12 @@ extension DirectoryFile {
     /// What the device of a session calls itself.
     static let sessionDevices = "ALTER TABLE session ADD COLUMN device TEXT"
 
+    /// Accounts that are being deleted: few at a time.
+    static let accountRemovals = """
+        ALTER TABLE user ADD COLUMN is_being_removed INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX user_being_removed ON user (record_name) WHERE is_being_removed = 1;
+        """
+
     /// Users with passwords and identities, their consents, the containers of tokens and sessions, and the
     /// keys of servers.
     static let accountTables = """

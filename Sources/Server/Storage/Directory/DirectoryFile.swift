@@ -27,6 +27,7 @@ enum DirectoryFile {
                 },
                 .init("marks of who made records", sql: creatorMarks),
                 .init("devices of sessions", sql: sessionDevices),
+                .init("accounts being removed", sql: accountRemovals),
             ],
             begin: { database in
                 try SQLStatement(

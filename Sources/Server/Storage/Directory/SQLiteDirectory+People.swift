@@ -34,6 +34,14 @@ extension SQLiteDirectory {
         }
     }
 
+    func usersBeingRemoved() async throws -> [UserRow] {
+        try await rows(
+            """
+            SELECT \(Self.userColumns) FROM user WHERE is_being_removed = 1 ORDER BY record_name
+            """
+        ) { Self.user($0) }
+    }
+
     func insert(_ user: UserRow) async throws -> UserRow {
         try await database.write { database in
             if let present = try Self.user(where: "name", is: user.name, in: database) {
@@ -41,7 +49,7 @@ extension SQLiteDirectory {
             }
             let statement = try SQLStatement(
                 database,
-                "INSERT INTO user (\(Self.userColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                "INSERT INTO user (\(Self.userColumns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             try statement.bind(1, user.recordName).bind(2, user.name)
             try Self.bind(user, to: statement, from: 3)
             try statement.run()
@@ -64,10 +72,11 @@ extension SQLiteDirectory {
                 database,
                 """
                 UPDATE user SET email = ?, is_email_verified = ?, password = ?, given_name = ?,
-                family_name = ?, is_disabled = ?, created_ms = ? WHERE record_name = ?
+                family_name = ?, is_disabled = ?, created_ms = ?, is_being_removed = ?
+                WHERE record_name = ?
                 """)
             try Self.bind(user, to: statement, from: 1)
-            try statement.bind(8, user.recordName).run()
+            try statement.bind(9, user.recordName).run()
             return true
         }
     }
@@ -88,7 +97,7 @@ extension SQLiteDirectory {
 
     private static let userColumns = """
         record_name, name, email, is_email_verified, password, given_name, family_name,
-        is_disabled, created_ms
+        is_disabled, created_ms, is_being_removed
         """
 
     private static func bind(_ user: UserRow, to statement: SQLStatement, from first: Int32) throws
@@ -101,6 +110,7 @@ extension SQLiteDirectory {
             .bind(first + 4, user.familyName)
             .bind(first + 5, user.isDisabled ? 1 : 0)
             .bind(first + 6, user.createdMilliseconds)
+            .bind(first + 7, user.isBeingRemoved ? 1 : 0)
     }
 
     static func user(
@@ -116,7 +126,8 @@ extension SQLiteDirectory {
             recordName: row.text(0), name: row.text(1), emailAddress: row.optionalText(2),
             isEmailVerified: row.integer(3) != 0, passwordHash: row.optionalText(4),
             givenName: row.optionalText(5), familyName: row.optionalText(6),
-            isDisabled: row.integer(7) != 0, createdMilliseconds: row.integer(8))
+            isDisabled: row.integer(7) != 0, isBeingRemoved: row.integer(9) != 0,
+            createdMilliseconds: row.integer(8))
     }
 
     // MARK: Sessions

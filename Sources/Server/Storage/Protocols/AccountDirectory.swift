@@ -13,6 +13,8 @@ public protocol AccountDirectory: Sendable {
     func users(after recordName: String, limit: Int) async throws -> [UserRow]
     /// The user whose verified e-mail address this is.
     func user(verifiedEmailAddress: String) async throws -> UserRow?
+    /// The users whose accounts are being deleted, by record name.
+    func usersBeingRemoved() async throws -> [UserRow]
     /// Replaces what is stored of a user but the names.
     ///
     /// - Returns: false when the user is gone, or the e-mail address is verified as another's.

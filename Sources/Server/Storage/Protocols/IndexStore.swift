@@ -27,6 +27,25 @@ public protocol IndexReader {
     func records(
         in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow]
+
+    /// The living records of a zone that a user made, or with nil all, by name after `name`; looks at `limit`
+    /// records, whoever made them, and reads of none what it holds.
+    func names(
+        madeBy creator: String?, in zone: ZoneRow.Key, after name: String, limit: Int
+    ) throws -> CreatedNames
+}
+
+/// Some of the records that a user made, found by going through the names of a zone.
+public struct CreatedNames: Hashable, Sendable {
+    /// Of the living ones, in byte order.
+    public var names: [String]
+    /// The name up to which was looked; nil behind the last record.
+    public var last: String?
+
+    public init(names: [String], last: String?) {
+        self.names = names
+        self.last = last
+    }
 }
 
 /// Changes the indexes of a database in a transaction.

@@ -182,4 +182,29 @@ extension SQLiteTransaction {
         .bind(3, Int64(max(limit, 1)))
         .records(of: self, untilBytes: payloadBytes)
     }
+
+    func names(
+        madeBy creator: String?, in zone: ZoneRow.Key, after name: String, limit: Int
+    ) throws -> CreatedNames {
+        var found = CreatedNames(names: [], last: nil)
+        var looked = 0
+        try statement(
+            """
+            SELECT name, deleted = 0 AND (?1 IS NULL OR creator = ?1) FROM record
+            WHERE zone = ?2 AND name > ?3 ORDER BY name LIMIT ?4
+            """
+        )
+        .bind(1, creator)
+        .bind(2, zone.rawValue)
+        .bind(3, name)
+        .bind(4, Int64(max(limit, 1)))
+        .rows { row in
+            looked += 1
+            found.last = row.text(0)
+            if row.integer(1) != 0 { found.names.append(row.text(0)) }
+            return true
+        }
+        if looked < max(limit, 1) { found.last = nil }
+        return found
+    }
 }

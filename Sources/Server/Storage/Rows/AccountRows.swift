@@ -40,13 +40,16 @@ public struct UserRow: Hashable, Sendable {
     public var givenName: String?
     public var familyName: String?
     public var isDisabled: Bool
+    /// Whether the account is being deleted with what its user made; that goes on until it is gone.
+    public var isBeingRemoved: Bool
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64
 
     public init(
         recordName: String, name: String, emailAddress: String? = nil,
         isEmailVerified: Bool = false, passwordHash: String? = nil, givenName: String? = nil,
-        familyName: String? = nil, isDisabled: Bool = false, createdMilliseconds: Int64 = 0
+        familyName: String? = nil, isDisabled: Bool = false, isBeingRemoved: Bool = false,
+        createdMilliseconds: Int64 = 0
     ) {
         self.recordName = recordName
         self.name = name
@@ -56,6 +59,7 @@ public struct UserRow: Hashable, Sendable {
         self.givenName = givenName
         self.familyName = familyName
         self.isDisabled = isDisabled
+        self.isBeingRemoved = isBeingRemoved
         self.createdMilliseconds = createdMilliseconds
     }
 }

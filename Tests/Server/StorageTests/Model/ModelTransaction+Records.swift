@@ -60,6 +60,17 @@ extension ModelTransaction {
         return rows
     }
 
+    func names(
+        madeBy creator: String?, in zone: ZoneRow.Key, after name: String, limit: Int
+    ) -> CreatedNames {
+        let looked = model.records.filter { $0.zone == zone && $0.name > name }.sorted(by: \.name)
+            .prefix(max(limit, 1))
+        return CreatedNames(
+            names: looked.filter { !$0.isDeleted && (creator == nil || $0.creator == creator) }
+                .map(\.name),
+            last: looked.count == max(limit, 1) ? looked.last?.name : nil)
+    }
+
     // MARK: Changes
 
     func changes(

@@ -9,9 +9,13 @@ extension StoreAction {
             let rows = try reader.records(named: names, in: reader.key(of: zone))
             return "\(rows.values.sorted { $0.version < $1.version })"
         case .recordsByName(let zone, let name, let limit, let bytes):
-            return try String(
-                describing: reader.records(
-                    in: reader.key(of: zone), after: name, limit: limit, payloadBytes: bytes))
+            let key = try reader.key(of: zone)
+            let rows = try reader.records(
+                in: key, after: name, limit: limit, payloadBytes: bytes)
+            let names = try [nil, rows.first?.creator].map {
+                try reader.names(madeBy: $0, in: key, after: name, limit: limit)
+            }
+            return "\(rows) \(names)"
         case .scan(let type, let zone, let name):
             var rows: [RecordRow] = []
             try reader.scan(type: type, in: reader.key(of: zone), after: name) { row in

@@ -1,0 +1,84 @@
+import StratusRecords
+import StratusWire
+
+/// Deletes what one user made in a default zone, a page at a time, by the ordinary rules of references: whoever
+/// refers to such a record with DELETE_SELF goes along.
+///
+/// A record that others' records need cannot go. It loses what it says and stays, so that theirs stay whole. So does
+/// the user's own record, which nobody can delete.
+struct CreatedRecordsRemoval: Sendable {
+    /// Records of a request: as many as may be read at once where each is as large as may be.
+    private static let recordsAtOnce = 50
+
+    /// What a pass over all that is left came to.
+    private struct Pass {
+        var done = 0
+        var refused = 0
+    }
+
+    private let requests: OwnRequests
+    private let context: RequestContext
+    private let creator: String?
+
+    /// - Parameter creator: Whose records go; nil for all of the zone.
+    init(_ requests: OwnRequests, _ context: RequestContext, creator: String?) {
+        self.requests = requests
+        self.context = context
+        self.creator = creator
+    }
+
+    func run() async throws {
+        var isEmptied = false
+        // What is refused may be needed by what goes later.
+        while true {
+            let pass = try await pass { .init(.forceDelete, RecordDictionary(recordName: $0)) }
+            if pass.refused == 0 { break }
+            if pass.done > 0 { continue }
+            if isEmptied { break }
+            // Without what they refer to, the last of them may go that need each other.
+            let emptying = try await self.pass {
+                .init(.forceReplace, RecordDictionary(recordName: $0))
+            }
+            isEmptied = emptying.refused == 0
+            guard isEmptied else { throw ServiceError.deletionUnderWay }
+        }
+        try await emptyUser()
+    }
+
+    private func pass(
+        _ operation: (_ name: String) -> RecordsModify.Operation
+    ) async throws -> Pass {
+        var pass = Pass()
+        var created = try await requests.created(by: creator, in: context)
+        while let names = try await created.next() {
+            for start in stride(from: 0, to: names.count, by: Self.recordsAtOnce) {
+                try Task.checkCancellation()
+                let some = names[start..<min(start + Self.recordsAtOnce, names.count)]
+                for result in try await modify(some.map(operation)) {
+                    guard case .failure(let failure) = result else {
+                        pass.done += 1
+                        continue
+                    }
+                    // Gone meanwhile, with another one.
+                    if failure.error.code != .notFound { pass.refused += 1 }
+                }
+            }
+        }
+        return pass
+    }
+
+    private func emptyUser() async throws {
+        let name = try context.user()
+        guard try await requests.hasUsersRecord(in: context) else { return }
+        let record = RecordDictionary(recordName: name, recordType: UsersRecord.type)
+        for case .failure(let failure) in try await modify([.init(.forceReplace, record)]) {
+            throw failure.error
+        }
+    }
+
+    private func modify(_ operations: [RecordsModify.Operation]) async throws -> [RecordResult] {
+        try await requests.answer(
+            RecordsModify.self, .init(operations: operations, isAtomic: false), in: context
+        ).records
+    }
+}

@@ -1,0 +1,304 @@
+import Crypto
+import Foundation
+import StratusRecords
+import StratusSchema
+import StratusStorage
+import StratusWire
+import Synchronization
+import Testing
+
+@testable import StratusService
+
+/// What a person made in the public database is in the archive, and goes with the account.
+@Suite struct AccountEndTests {
+    typealias Make = SubscriptionsTests
+
+    /// Ida, who goes, and Ole, who stays.
+    private struct People {
+        let world: World
+        let ida: Person
+        let ole: Person
+
+        init(_ world: World = World()) async throws {
+            self.world = world
+            ida = try await world.person("ida@example.org")
+            ole = try await world.person("ole@example.org")
+        }
+
+        func end() async throws {
+            let service = world.service
+            try await service.deleteAccount(of: try await service.accounts.user(ida.name))
+        }
+
+        /// Names of the records that are there, of those asked for.
+        func living(_ names: [String]) async throws -> [String] {
+            try await ole.lookup(names, scope: .public).compactMap { $0.record?.recordName }
+        }
+
+        /// What the schema says of the type Hut besides its fields.
+        func setGrants(_ grants: String) async throws {
+            try await world.service.schemaDeployment(of: World.container).replace(
+                with: ContainerSchema(
+                    text: """
+                        DEFINE SCHEMA RECORD TYPE Hut (beds INT64, name STRING, next REFERENCE,
+                            photo ASSET, ___createdBy REFERENCE QUERYABLE,
+                            ___recordID REFERENCE QUERYABLE\(grants));
+                        """))
+        }
+
+        /// Asks for the own records as an app does, so that there is an index of who made them.
+        func askForOwn() async throws {
+            let query: QueryDictionary = try readWire(
+                from: Array(
+                    """
+                    {"recordType": "Hut", "filterBy": [{"comparator": "EQUALS",
+                     "fieldName": "___createdBy",
+                     "fieldValue": {"value": {"recordName": "\(ida.name)"}}}]}
+                    """.utf8))
+            _ = try await ida.ask(RecordsQuery.self, .init(query: query), in: .public)
+            await world.service.waitUntilIdle()
+        }
+    }
+
+    private static func needing(_ name: String, _ action: Reference.Action) -> Field {
+        Field(name: "next", value: .reference(Reference(recordName: name, action: action)))
+    }
+
+    private static func archive(of person: Person) async throws -> [String: String] {
+        let bytes = Mutex<[UInt8]>([])
+        let service = person.world.service
+        try await service.writeArchive(of: try await service.accounts.user(person.name)) { piece in
+            #expect(piece.count <= 1_000_000)
+            bytes.withLock { $0 += piece }
+        }
+        let tar = bytes.withLock { $0 }
+        var files: [String: String] = [:]
+        var offset = 0
+        func text(_ start: Int, _ count: Int) -> String {
+            String(
+                decoding: tar[(offset + start)..<(offset + start + count)].prefix { $0 != 0 },
+                as: UTF8.self)
+        }
+        while offset < tar.count, tar[offset] != 0 {
+            let size = try #require(Int(text(124, 11), radix: 8))
+            files[text(0, 100)] = text(512, size)
+            offset += 512 + (size + 511) / 512 * 512
+        }
+        return files
+    }
+
+    /// - Parameter isIndexed: Whether it is known by an index who made the records.
+    @Test(arguments: [false, true])
+    func archiveHasOwnPublicRecordsAlone(_ isIndexed: Bool) async throws {
+        let people = try await People()
+        let picture = try await people.ida.upload(Array("a hut".utf8), scope: .public)
+        for start in stride(from: 0, to: 600, by: 200) {
+            try await people.ida.modify(
+                (start..<(start + 200)).map { hut(.create, "i\($0)") }, scope: .public)
+        }
+        try await people.ida.modify(
+            [hut(.create, "ida", [photo(picture)])], scope: .public)
+        try await people.ole.modify(
+            [hut(.create, "ole"), hut(.create, "changed")], scope: .public)
+        if isIndexed { try await people.askForOwn() }
+        let files = try await Self.archive(of: people.ida)
+        let folder = "\(World.container)/development/public/"
+        let lines = files.filter { $0.key.hasPrefix(folder + "records-") }
+            .flatMap { $0.value.split(separator: "\n") }
+        let names = try lines.map { line in
+            let record: RecordDictionary = try readWire(from: Array(line.utf8))
+            return try #require(record.recordName)
+        }
+        #expect(names.count == 601)
+        #expect(Set(names) == Set((0..<600).map { "i\($0)" } + ["ida"]))
+        #expect(files[folder + "assets/000001"] == "a hut")
+        #expect(lines.contains { $0.contains("\"assets/000001\"") })
+        #expect(try await Self.archive(of: people.ole).values.allSatisfy { !$0.contains("\"i7\"") })
+    }
+
+    /// Where every type has an index of who made its records, no other record is looked at.
+    @Test func othersRecordsAreNotReadWhereAnIndexKnowsTheOwnOnes() async throws {
+        let people = try await People()
+        try await people.ole.modify((0..<200).map { hut(.create, "o\($0)") }, scope: .public)
+        try await people.ida.modify([hut(.create, "a"), hut(.create, "b")], scope: .public)
+        func stretches() async throws -> (names: [String], count: Int) {
+            var found: [String] = []
+            var count = 0
+            let context = RequestContext(
+                owner: people.ida.name, at: people.world.address, scope: .public,
+                .init(isForDevelopment: true, limits: .with { $0.recordsPerStep = 20 }))
+            var created = try await OwnRequests(people.world.service.components)
+                .created(by: people.ida.name, in: context)
+            while let names = try await created.next() {
+                found += names
+                count += 1
+            }
+            return (found, count)
+        }
+        let scanned = try await stretches()
+        #expect(scanned.names == ["a", "b"] && scanned.count == 11)
+        try await people.askForOwn()
+        let indexed = try await stretches()
+        #expect(indexed.names == ["a", "b"] && indexed.count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func endTakesOwnPublicRecordsAndTheirAssets(_ isIndexed: Bool) async throws {
+        let people = try await People(World(try Backend.sqlite.storage()))
+        let (ida, ole) = (people.ida, people.ole)
+        let listener = ole.at("tablet")
+        let token = try await listener.listen()
+        try await ole.subscribe([Make.query("gone", on: [.delete])], in: .public)
+        try await ida.subscribe([Make.query("mine", on: [.create])], in: .public)
+        let picture = try await ida.upload(Array("a hut".utf8), scope: .public)
+        try await ida.modify(
+            [hut(.create, "a", [photo(picture), beds(3)]), hut(.create, "b")], scope: .public)
+        // One of Ole's that Ida changed, and one that refers to hers.
+        try await ole.modify(
+            [hut(.create, "o"), hut(.create, "with a", [Self.needing("a", .deleteSelf)])],
+            scope: .public)
+        try await people.setGrants(#", GRANT READ, CREATE, WRITE TO "_icloud""#)
+        #expect(
+            try await ida.modify([hut(.forceUpdate, "o", [beds(7)])], scope: .public)[0].code == nil
+        )
+        if isIndexed { try await people.askForOwn() }
+        try await people.end()
+        await people.world.service.waitUntilIdle()
+
+        #expect(try await people.living(["a", "b", "with a", "o"]) == ["o"])
+        #expect(try await ole.lookup(["o"], scope: .public)[0].values["beds"] == .int64(7))
+        // Each is a deletion like any other.
+        let gone = try await listener.received(token).compactMap { payload -> String? in
+            guard case .query(let name, .recordDeleted, _, _) = payload.cause else { return nil }
+            return name
+        }
+        #expect(Set(gone) == ["a", "b", "with a"])
+        let store = try await people.world.service.storage.store(
+            for: DatabaseAddress(people.world.address, .public))
+        let left = try await store.read { try $0.subscriptions(of: nil).map(\.identifier) }
+        #expect(left == ["gone"])
+        let digest = Array(SHA256.hash(data: Array("a hut".utf8)))
+        #expect(try await store.read { try $0.asset(digest)?.references } == 0)
+        await #expect(throws: ServiceError.self) {
+            try await people.world.service.accounts.user(ida.name)
+        }
+        let storage = try #require(people.world.service.storage as? SQLiteStorageEngine)
+        #expect(try await Doctor(storage: storage).examine().findings == [])
+    }
+
+    /// What others need keeps its place and says nothing any more; what only own records need goes in whatever order.
+    @Test func recordsThatOthersNeedAreEmptied() async throws {
+        let people = try await People()
+        try await people.ida.modify(
+            [hut(.create, "needed", [beds(3), text("name", "Ida's")])], scope: .public)
+        try await people.ole.modify(
+            [hut(.create, "o", [Self.needing("needed", .validate)])], scope: .public)
+        // A chain of own ones over pages, the needed first, and two that need each other.
+        try await people.ida.modify([hut(.create, "a0")], scope: .public)
+        for number in 1..<120 {
+            try await people.ida.modify(
+                [hut(.create, "a\(number)", [Self.needing("a\(number - 1)", .validate)])],
+                scope: .public)
+        }
+        try await people.ida.modify(
+            [
+                hut(.create, "a", [Self.needing("z", .validate)]),
+                hut(.create, "z", [Self.needing("a", .validate)]),
+            ], scope: .public)
+        try await people.end()
+        #expect(
+            try await people.living(["needed", "o", "a", "z"] + (0..<120).map { "a\($0)" })
+                == ["needed", "o"])
+        #expect(try await people.ole.lookup(["needed"], scope: .public)[0].values == [:])
+    }
+
+    /// A schema may say that nobody reads or deletes what people made; the account is theirs all the same.
+    @Test func grantsKeepNobodyFromOwnRecords() async throws {
+        let people = try await People()
+        try await people.ida.modify([hut(.create, "vote")], scope: .public)
+        try await people.setGrants(#", GRANT CREATE TO "_icloud""#)
+        #expect(try await people.ida.lookup(["vote"], scope: .public)[0].code == .accessDenied)
+        let files = try await Self.archive(of: people.ida)
+        #expect(files.values.contains { $0.contains("\"vote\"") })
+        try await people.end()
+        let store = try await people.world.service.storage.store(
+            for: DatabaseAddress(people.world.address, .public))
+        let row = try await store.read { reader in
+            let zone = try reader.livingZone(named: ZoneID.defaultZoneName)
+            return try zone.flatMap { try reader.records(named: ["vote"], in: $0.key)["vote"] }
+        }
+        #expect(row?.isDeleted == true)
+    }
+
+    /// The service dies after every other write, and goes on where it starts again.
+    @Test func endGoesOnAfterEveryRestart() async throws {
+        let inner = try #require(try Backend.sqlite.storage() as? SQLiteStorageEngine)
+        let people = try await People(World(inner))
+        let (ida, ole) = (people.ida, people.ole)
+        try await ida.makeZone("Trips")
+        try await ida.modify([hut(.create, "private")], in: "Trips")
+        try await ida.modify([hut(.create, "in default")])
+        let names = (0..<230).map { "i\($0)" }
+        try await ida.modify(names.map { hut(.create, $0) }, scope: .public)
+        try await ole.modify(
+            [hut(.create, "o", [Self.needing("i7", .validate)])], scope: .public)
+        await people.world.service.waitUntilIdle()
+
+        try await people.world.service.accounts.beginRemoval(of: ida.name)
+        var starts = 0
+        var left = names.count
+        while try await inner.directory.user(recordName: ida.name) != nil, starts < 100 {
+            starts += 1
+            // What others need is refused, emptied and asked for once more: that takes a few writes of one life.
+            let mortal = MortalStorage(inner, writes: 2 + starts / 8)
+            let next = World(mortal)
+            try await next.service.resumeLongChanges()
+            await next.service.waitUntilIdle()
+            // Others are served between two of them, and nobody gets in as Ida.
+            let now = try await people.living(names).count
+            #expect(now <= left)
+            left = now
+        }
+        #expect(starts > 3 && starts < 100)
+        #expect(try await people.living(names + ["o"]) == ["i7", "o"])
+        let own = try await inner.store(
+            for: DatabaseAddress(people.world.address, .private(owner: ida.name)))
+        #expect(try await own.read { try $0.zones().map(\.name) } == [ZoneID.defaultZoneName])
+        #expect(try await Doctor(storage: inner).examine().findings == [])
+    }
+
+    /// From the first moment nobody gets in, and no operator lets anybody in again.
+    @Test func accountThatEndsLetsNobodyIn() async throws {
+        let people = try await People()
+        let accounts = people.world.service.accounts
+        try await accounts.beginRemoval(of: people.ida.name)
+        let refusal = await people.ida.refusal(ZonesList.self, .init())
+        #expect(refusal?.error.code == .authenticationRequired)
+        await #expect(throws: ServiceError.self) {
+            try await accounts.setDisabled(false, people.ida.name)
+        }
+    }
+
+    /// Who takes part in a share of somebody who goes sees it no more; who goes takes part in none.
+    @Test func sharesEndWithTheirOwner() async throws {
+        let people = try await People()
+        let (ida, ole) = (people.ida, people.ole)
+        var guids: [String] = []
+        for (owner, guest) in [(ida, ole), (ole, ida)] {
+            try await owner.makeZone("Trips")
+            try await owner.modify([hut(.create, "root")], in: "Trips")
+            let made = try await owner.modify(
+                [share(.create, "S", of: "root", participants: [invited(guest)])], in: "Trips")
+            guids.append(try #require(made[0].record?.shortGUID))
+            #expect(try await guest.accept(guids.last ?? "").error == nil)
+        }
+        try await ole.subscribe([Make.database("shared")], in: .shared)
+        try await people.end()
+        await people.world.service.waitUntilIdle()
+        #expect(try await ole.ask(ZonesList.self, .init(), in: .shared).items.isEmpty)
+        #expect(try await ole.lookup(["root"], in: "Trips")[0].record != nil)
+        let left = try #require(
+            try await ole.lookup(["S"], in: "Trips")[0].record?.share?.participants)
+        #expect(!left.contains { $0.role == .user && $0.status == .accepted })
+    }
+}
