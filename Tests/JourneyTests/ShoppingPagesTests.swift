@@ -118,7 +118,7 @@ struct ShoppingPagesTests {
             try browser.wait(
                 "\(row("Ice")) && \(row("Napkins")) && !\(isTicked("Crisps")) && \(isInStep)")
         }
-        // Bob is taken out.
+        // Bob is removed from the list.
         try browser.enterFrame(titled: phone)
         try browser.press("#people")
         try browser.press("#participants li:nth-child(2) button")

@@ -108,7 +108,7 @@ extension NoteTrouble {
         case .badContainer, .badDatabase, .missingEntitlement, .serverRejectedRequest,
             .invalidArguments, .internalError:
             "The service refuses this app: \(error.localizedDescription)"
-        default: "Something unforeseen happened: \(error.localizedDescription)"
+        default: "Something unexpected happened: \(error.localizedDescription)"
         }
     }
 }

@@ -83,7 +83,7 @@ public struct ShoppingChange: Hashable, Sendable {
             case .removedFromList: "you were removed from \(shown(listTitle))\(byWhom)"
             case .sharingStopped: "\(owner) stopped sharing \(shown(listTitle))"
             case .listDeletedByOwner: "\(owner) deleted \(shown(listTitle))"
-            case .listUnshared: "\(shown(listTitle)) is shared with you no more"
+            case .listUnshared: "\(shown(listTitle)) is no longer shared with you"
             case .personJoined(let name): "\(shown(name)) joined \(shown(listTitle))"
             case .personLeft(let name): "\(shown(name)) left \(shown(listTitle))"
             case .listRenamed(let title): "the list is now called \(shown(title))\(byWhom)"

@@ -91,7 +91,7 @@ enum Command: Hashable, Sendable {
         word: String, _ needed: (String) throws(NotUnderstood) -> String
     ) throws(NotUnderstood) {
         switch word {
-        case "invite": self = .invite(try needed("the e-mail addresses of those who shall join"))
+        case "invite": self = .invite(try needed("the e-mail addresses of the people to invite"))
         case "link": self = .link(try needed("closed, ask, read or write"))
         case "dismiss": self = .dismiss(try needed("a person's name or number"))
         case "join": self = .join(try needed("the link that you were sent"))

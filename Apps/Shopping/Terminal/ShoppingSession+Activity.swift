@@ -80,7 +80,7 @@ extension ShoppingSession {
     func showDuplicates(merging: Bool) async throws -> String {
         let (listID, list) = try await openedList()
         let groups = list.duplicates
-        guard !groups.isEmpty else { return "Nothing is there twice." }
+        guard !groups.isEmpty else { return "No item is on the list twice." }
         let lines = groups.map { group in
             group.map { ListText.oneLine($0.name) }.joined(separator: " = ")
         }
@@ -155,7 +155,7 @@ extension ShoppingSession {
         let choice = NotificationChoice(
             tellsAdds: words.contains("adds"), tellsTicks: words.contains("ticks"))
         try await store.choose(choice)
-        return "You are notified of \(choice == NotificationChoice() ? "nothing" : text)."
+        return "You will be notified of \(choice == NotificationChoice() ? "nothing" : text)."
     }
 
     func refetch() async throws -> String {

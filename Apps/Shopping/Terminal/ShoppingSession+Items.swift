@@ -147,7 +147,7 @@ extension ShoppingSession {
 
     func suggest(_ text: String) -> String {
         let suggestions = catalogue.suggestions(for: text)
-        guard !suggestions.isEmpty else { return "No product begins like \"\(text)\"." }
+        guard !suggestions.isEmpty else { return "No product name begins with \"\(text)\"." }
         return suggestions.map { "\($0.product.name) (\($0.product.aisle.name))" }
             .joined(separator: "\n")
     }

@@ -125,10 +125,10 @@ extension ShoppingSession {
         let named = people.filter { $0.name.lowercased() == text.lowercased() }
         let numbered = Int(text).flatMap { people.indices.contains($0 - 1) ? people[$0 - 1] : nil }
         guard let person = numbered ?? (named.count == 1 ? named[0] : nil), !person.isOwner else {
-            throw CannotDo("There is nobody \"\(text)\" to take out; type people.")
+            throw CannotDo("There is nobody \"\(text)\" to remove; type people.")
         }
         try await needingService { try await self.store.remove(person.id, from: listID) }
-        return "\(ListText.oneLine(person.name)) is taken out."
+        return "\(ListText.oneLine(person.name)) is removed from the list."
     }
 
     func join(_ text: String) async throws -> String {
@@ -158,7 +158,7 @@ extension ShoppingSession {
     func stopSharing() async throws -> String {
         let (listID, list) = try await openedList()
         try await needingService { try await self.store.stopSharing(listID) }
-        return "\(ListText.oneLine(list.title)) is shared no more; it stays on your devices."
+        return "\(ListText.oneLine(list.title)) is no longer shared; it stays on your devices."
     }
 
     func delete(_ text: String) async throws -> String {

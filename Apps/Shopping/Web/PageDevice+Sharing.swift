@@ -47,7 +47,7 @@ extension PageDevice {
         case .invite(let text):
             let addresses = text.split { $0.isWhitespace || $0 == ";" || $0 == "," }
             guard !addresses.isEmpty, addresses.allSatisfy({ $0.contains("@") }) else {
-                throw CannotDo("Type the e-mail addresses of those who shall join.")
+                throw CannotDo("Type the e-mail addresses of the people to invite.")
             }
             try await store.invite(addresses.map(String.init), to: listID)
             return "Invited: \(addresses.joined(separator: ", ")). Send them the link."
@@ -66,13 +66,13 @@ extension PageDevice {
                 throw CannotDo("This person does not share the list any more.")
             }
             try await store.remove(personID, from: listID)
-            return "\(ListText.oneLine(person.name)) is taken out."
+            return "\(ListText.oneLine(person.name)) is removed from the list."
         case .answerRequests(let approving):
             try await store.answerRequests(of: listID, approving: approving)
             return approving ? "They may join now, by the link." : "They are denied."
         case .stopSharing:
             try await store.stopSharing(listID)
-            return "\(title) is shared no more; it stays on your devices."
+            return "\(title) is no longer shared; it stays on your devices."
         default: return nil
         }
     }

@@ -121,7 +121,7 @@ package struct PageServer: Sendable {
         do {
             return try JSONDecoder().decode(PageRequest.self, from: Data(body.readableBytesView))
         } catch {
-            throw HTTPError(.badRequest, message: "This is no action.")
+            throw HTTPError(.badRequest, message: "The page has no such action.")
         }
     }
 

@@ -37,10 +37,10 @@ struct StratusLogin: AsyncParsableCommand {
             "Sign in without a browser: by this e-mail address, and a password that is read."))
     var email: String?
 
-    @Flag(help: "Sign out: end the session and take the kept sign-in away.")
+    @Flag(help: "Sign out: end the session and remove the stored sign-in.")
     var signOut = false
 
-    @Flag(help: "Sign nobody in; tell who is. The status is 1 when nobody is.")
+    @Flag(help: "Print who is signed in; the status is 1 when nobody is.")
     var status = false
 
     @Flag(
@@ -52,7 +52,7 @@ struct StratusLogin: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Sign out elsewhere: end this session, as --sessions names it.", valueName: "id"))
+            "End another session, by its name in --sessions.", valueName: "id"))
     var endSession: String?
 
     @Flag(help: "Print the web-auth token, and nothing else, to standard output.")
@@ -180,7 +180,7 @@ struct StratusLogin: AsyncParsableCommand {
 
     private func readPassword() throws -> String {
         guard let password = PasswordPrompt.read() else {
-            throw OneSentence("Give the password on standard input, a line.")
+            throw OneSentence("Give the password on standard input, as one line.")
         }
         return password
     }

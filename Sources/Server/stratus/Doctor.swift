@@ -38,7 +38,7 @@ struct Examine: AsyncParsableCommand {
 
     func validate() throws {
         if dropDamaged, !repair {
-            throw ValidationError("--drop-damaged is a part of --repair. Say both.")
+            throw ValidationError("--drop-damaged needs --repair. Give both.")
         }
     }
 

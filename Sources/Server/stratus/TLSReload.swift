@@ -23,11 +23,11 @@ struct TLSReload: ServiceLifecycle.Service {
                 logger.notice("The certificate and its key were read again.")
             } catch let error as TLSFiles.Unusable {
                 logger.error(
-                    "The certificate and key are the old ones still. \(error.message)",
+                    "The old certificate and key stay in use. \(error.message)",
                     metadata: ["path": "\(error.path)"])
             } catch {
                 // Reading throws nothing else; should it, the old ones stay as well.
-                logger.error("The certificate and key are the old ones still.")
+                logger.error("The old certificate and key stay in use.")
             }
         }
     }

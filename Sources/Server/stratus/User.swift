@@ -82,7 +82,7 @@ struct User: AsyncParsableCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let a user in no more; the records stay.")
+            abstract: "Disable an account: the user cannot sign in; the records stay.")
 
         @OptionGroup var folder: CommandFolder
         @Argument var user: String
@@ -105,12 +105,12 @@ struct User: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say that the e-mail address is known to be the user's.")
+            abstract: "Mark the e-mail address as verified: others may share with it.")
 
         @OptionGroup var folder: CommandFolder
         @Argument var user: String
 
-        @Flag(help: "It is not known any more.")
+        @Flag(help: "Mark the e-mail address as not verified.")
         var undo = false
 
         func run() async throws {
@@ -209,7 +209,7 @@ struct User: AsyncParsableCommand {
 
     private static func readPassword() throws -> String {
         guard let password = PasswordPrompt.read() else {
-            throw OneSentence("Give the password on standard input, a line.")
+            throw OneSentence("Give the password on standard input, as one line.")
         }
         return password
     }

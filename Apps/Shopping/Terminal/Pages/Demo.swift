@@ -23,7 +23,7 @@ extension Shopping {
         var port = 0
 
         func validate() throws {
-            guard web else { throw ValidationError("Say shopping demo --web.") }
+            guard web else { throw ValidationError("Use shopping demo --web.") }
         }
 
         func run() async throws {

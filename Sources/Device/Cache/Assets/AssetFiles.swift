@@ -108,7 +108,7 @@ final class AssetFiles: Sendable {
         let after = try Self.state(of: from, source)
         guard after == before else {
             throw CacheError(
-                .assetUnreadable, "Leave the file of an asset alone while it is saved.")
+                .assetUnreadable, "Do not change the file of an asset while it is saved.")
         }
         try Self.sync(to)
         let file = digest.map { String(format: "%02x", $0) }.joined()

@@ -43,7 +43,9 @@ extension SyncDriver {
             if try await disk.write({ try store.reuseUpload(of: kept, for: item) }) { continue }
             guard let lease = store.file.assets.lease(kept.file) else {
                 return SyncFailure(
-                    .assetFileNotFound, message: "The file of the field \(field) is gone.")
+                    .assetFileNotFound,
+                    message:
+                        "The file of the field \(field) is missing; give the field a file again.")
             }
             let transfer = AssetTransfer(
                 scope: store.scope, recordID: CKRecord.ID(id), fieldKey: field, isUpload: true,

@@ -57,7 +57,9 @@ extension CloudCache {
         switch age {
         case .cacheOnly:
             guard let kept else {
-                throw CacheError(.noAnswer, "Ask once with a network: no answer is kept here.")
+                throw CacheError(
+                    .noAnswer,
+                    "Connect to the network and ask once: no answer is stored on this device.")
             }
             return kept
         case .cached(let limit):

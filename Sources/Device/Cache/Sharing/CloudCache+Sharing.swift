@@ -94,7 +94,7 @@ extension CloudCache {
                 }
             }
             throw SyncFailure(
-                .serverRecordChanged, message: "Others change the share all the while.")
+                .serverRecordChanged, message: "Other people keep changing the share; try again.")
         }
         try await sync()
         return share
@@ -176,5 +176,5 @@ extension CloudCache {
     }
 
     private static let needsService =
-        "Nothing was changed: this part of sharing needs the service. Without network try again later."
+        "Nothing was changed: this part of sharing needs the service. Try again with a network."
 }

@@ -19,11 +19,11 @@ extension CacheInspection {
     /// What must be nowhere, as a query for the names of what breaks it.
     private static let rules: [(String, String)] = [
         (
-            "A record hangs on no zone",
+            "A record belongs to no zone",
             "SELECT name FROM record WHERE zone NOT IN (SELECT id FROM zone)"
         ),
         (
-            "A pending change hangs on no zone",
+            "A pending change belongs to no zone",
             "SELECT name FROM pending WHERE zone NOT IN (SELECT id FROM zone)"
         ),
         (

@@ -57,7 +57,7 @@ package struct CacheInspection {
         do {
             try CacheFormat.format.check(database, path: path)
         } catch DatabaseRefusal.newerFormat {
-            throw CacheError(.newerFormat, "Use a newer release: one wrote this cache.")
+            throw CacheError(.newerFormat, "Use a newer release: this cache was written by one.")
         } catch DatabaseRefusal.otherKind {
             throw CacheError(.damaged, "The file is no cache.")
         }

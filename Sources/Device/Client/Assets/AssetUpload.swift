@@ -119,7 +119,7 @@ extension AssetFolder {
             try target.close()
             guard try AssetFileState(url) == expected else {
                 throw CKError(
-                    .assetFileModified, "Leave the file of an asset alone while it is saved.",
+                    .assetFileModified, "Do not change the file of an asset while it is saved.",
                     details: [NSFilePathErrorKey: url.path])
             }
         } catch {

@@ -139,7 +139,8 @@ extension HTTPTransport {
                             status: Int(response.status.code), headers: response.headers,
                             body: try await response.body.collect(upTo: Self.refusalBytes)))
                     throw TransportError(
-                        .answerUnreadable, "The service answered an asset with something else.",
+                        .answerUnreadable,
+                        "The service answered with something other than the asset.",
                         httpStatus: Int(response.status.code))
                 }
                 // A service that knows no ranges answers the whole.

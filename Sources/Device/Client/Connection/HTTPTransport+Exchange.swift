@@ -58,7 +58,7 @@ extension HTTPTransport {
         } catch {
             throw TransportError(
                 .answerUnreadable,
-                "Something else than the service answered, perhaps a proxy in front of it: look"
+                "Something other than the service answered, perhaps a proxy in front of it: look"
                     + " there, or correct the address.",
                 httpStatus: response.status, retryAfterSeconds: retryAfterSeconds, cause: error,
                 address: origin)
@@ -161,14 +161,15 @@ extension HTTPTransport {
 
     private static func refused(_ error: any Error) -> TransportError {
         TransportError(
-            .refused, "Nobody listens at the service's address: start it, or correct the address.",
+            .refused,
+            "Nothing listens at the service's address: start the service, or correct the address.",
             cause: error)
     }
 
     private static func noRoute(_ error: any Error) -> TransportError {
         TransportError(
             .noRoute,
-            "There is no way to the service's address: look at the network, and at the address.",
+            "The service's address cannot be reached: check the network and the address.",
             cause: error)
     }
 }

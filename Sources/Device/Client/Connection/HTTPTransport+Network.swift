@@ -61,7 +61,7 @@ extension HTTPTransport {
                 trusted += try NIOSSLCertificate.fromPEMBytes(Array(certificatesPEM.utf8))
             } catch {
                 throw CKError(
-                    .invalidArguments, "Give certificates in the form of PEM files.", cause: error)
+                    .invalidArguments, "Give certificates as PEM files.", cause: error)
             }
         }
     }

@@ -134,7 +134,7 @@ struct RequestSender: Sendable {
     private func checkAccount() throws {
         guard pace.accountChangeCount == connection.accountChangeCount else {
             throw CKError(
-                .notAuthenticated, "Begin again: this was asked before the account changed.")
+                .notAuthenticated, "Repeat the request: the account changed after it was made.")
         }
     }
 }

@@ -95,7 +95,8 @@ extension CKError {
         case is CancellationError: self = .cancelled
         default:
             self.init(
-                .internalError, "The transport failed in a way that it should have told better.",
+                .internalError,
+                "The transport failed with an error of an unknown type; see the cause.",
                 cause: error)
         }
     }

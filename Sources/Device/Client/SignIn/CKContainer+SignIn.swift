@@ -42,7 +42,7 @@ extension CKContainer {
             listener = try await LoopbackListener.begin(for: callback, next: next)
         } catch {
             throw CKError(
-                .internalError, "This machine lets the app listen on no port of 127.0.0.1.",
+                .internalError, "The app cannot listen on any port of 127.0.0.1.",
                 cause: error)
         }
         do {

@@ -35,7 +35,7 @@ extension HTTPTransport {
         }
         guard response.status == 200 else {
             throw TransportError(
-                .answerUnreadable, "The service's sign-in page cannot be had.",
+                .answerUnreadable, "The service's sign-in page could not be loaded.",
                 httpStatus: response.status, address: origin)
         }
     }

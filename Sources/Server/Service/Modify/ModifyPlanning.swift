@@ -55,7 +55,8 @@ struct ModifyPlanning {
             return .refused(
                 RecordFailure(
                     recordName: key.name, zoneID: context.zoneID(key.zoneName),
-                    error: ServiceError(.internalError, "The service met an error.")),
+                    error: ServiceError(
+                        .internalError, "The service failed on this operation; try again.")),
                 zoneName: key.zoneName)
         }
         let failure = RecordFailure(

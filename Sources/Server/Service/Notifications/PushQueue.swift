@@ -76,7 +76,7 @@ actor PushQueue {
             }
         }
         settings.logger.warning(
-            "The push service was not to be reached; a notification is dropped.")
+            "The push service could not be reached; a notification was dropped.")
     }
 
     /// Removes a token that the push service does not know any more, unless it was registered anew.

@@ -36,8 +36,9 @@ final class ErrorTranslation: Sendable {
             return RequestFailure(refusal(for: error))
         default:
             logger.error(
-                "An error was not foreseen.", metadata: ["type": "\(type(of: error))"])
-            return RequestFailure(ServiceError(.internalError, "The service met an error."))
+                "An unexpected error occurred.", metadata: ["type": "\(type(of: error))"])
+            return RequestFailure(
+                ServiceError(.internalError, "The service failed on this operation; try again."))
         }
     }
 
@@ -57,7 +58,7 @@ final class ErrorTranslation: Sendable {
                 error.database != nil || [.busy, .diskFull, .noRoom].contains(error.code)
             }
         logger.log(
-            level: isKnown ? .debug : .error, "The store could not do what it was asked.",
+            level: isKnown ? .debug : .error, "The store reported an error.",
             metadata: [
                 "code": "\(error.code.rawValue)", "message": "\(error.message)",
                 "path": "\(error.path ?? "-")", "row": "\(row ?? "-")",

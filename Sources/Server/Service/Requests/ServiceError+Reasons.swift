@@ -24,7 +24,8 @@ extension ServiceError {
         .accessDenied, "A server-to-server key reaches the public database only.",
         frameworkCode: .permissionFailure)
     static let identityProviderUnreachable = ServiceError(
-        .tryAgainLater, "The identity provider's keys cannot be had now.", retryAfterSeconds: 30)
+        .tryAgainLater, "The identity provider's keys cannot be fetched now; try again later.",
+        retryAfterSeconds: 30)
     static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")

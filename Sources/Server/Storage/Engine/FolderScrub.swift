@@ -87,7 +87,7 @@ package struct FolderScrub: Sendable {
     private func report(_ finding: Finding) {
         Self.found.increment()
         logger.error(
-            "A database was looked through and is not as it should be. Run stratus doctor.",
+            "The check of a database found damage. Run stratus doctor.",
             metadata: [
                 "path": "\(finding.path)", "invariant": "\(finding.invariant)",
                 "violation": "\(finding.violation)",

@@ -336,7 +336,7 @@ final class OpenDatabases: Sendable {
     private func noteWell(_ address: DatabaseAddress) {
         guard state.withLock({ $0.damaged.noteWell(address) }) else { return }
         logger.notice(
-            "A database's file is well again; its requests are answered.",
+            "A database's file can be used again; its requests are answered.",
             metadata: ["path": "\(placement.path(of: address))"])
     }
 
