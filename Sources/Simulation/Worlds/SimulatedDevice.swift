@@ -101,6 +101,12 @@ final class SimulatedDevice {
         try files[user]?.flag("clockOffset", ofDatabase: scope.rawValue) != nil
     }
 
+    /// By how much the times of edits are other than the device's own clock; 0 as long as nothing is known of it.
+    func clockOffset(in scope: CKDatabase.Scope) throws -> Int64 {
+        let text = try files[user]?.flag("clockOffset", ofDatabase: scope.rawValue)
+        return text.flatMap { Int64($0) } ?? 0
+    }
+
     /// By how much the times of a user's edits were moved that were made before.
     func firstClockOffset(ofUser user: Int, in scope: CKDatabase.Scope) throws -> Int64 {
         let text = try files[user]?.flag("firstClockOffset", ofDatabase: scope.rawValue)

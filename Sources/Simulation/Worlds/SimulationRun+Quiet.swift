@@ -64,7 +64,8 @@ extension SimulationRun {
         }
         let reports = try await cache.reports(limit: 1_000)
         for report in reports {
-            cloud.note(device.name, "report", "\(report.event)".prefix(200).description)
+            let event = photos.withoutFolder("\(report.event)")
+            cloud.note(device.name, "report", event.prefix(200).description)
             if case .zoneSetAside(let zone, _) = report.event,
                 zone.ownerName == userRecordNames[0]
             {

@@ -97,7 +97,8 @@ extension SimulationRun {
         let name = Plan.name(ofField: field)
         let times = FieldTimes(saved?[FieldWise.defaultFieldTimesKey])
         let stamp =
-            times.milliseconds(of: saved?.field(name), name) ?? device.world.nowMilliseconds()
+            try times.milliseconds(of: saved?.field(name), name)
+            ?? device.world.nowMilliseconds() + device.clockOffset(in: scope)
         ledger.edited(
             key, life: life, field: field,
             Ledger.Edit(

@@ -107,7 +107,7 @@ import Testing
         #expect(try service.errorLine().contains("read again"))
         try "nonsense".write(toFile: certificate, atomically: true, encoding: .utf8)
         service.signal(SIGHUP)
-        #expect(try service.errorLine().contains("the old ones"))
+        #expect(try service.errorLine().contains("stay in use"))
         // It listens still.
         _ = try RawConnection(attacking: service.port)
         #expect(try service.residentMegabytes() > 0)

@@ -31,7 +31,8 @@ extension SyncDriver {
         let refused = failures.sorted { $0.key < $1.key }
         guard !refused.isEmpty else { return }
         try finish(
-            refused.map { waiting[$0.key].change }, refused.map { .failed($0.value, server: nil) })
+            refused.map { waiting[$0.key].change },
+            refused.map { .failed($0.value, server: nil) }, wereSent: false)
     }
 
     /// - Returns: why a file of the record is refused for now or for good; nil where all are uploaded.

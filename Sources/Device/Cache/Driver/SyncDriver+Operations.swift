@@ -176,7 +176,10 @@ extension SyncDriver {
     }
 
     /// Tells the session what came of changes, and writes it down.
-    func finish(_ batch: [OutgoingChange], _ answers: [OutgoingAnswer]) throws {
+    /// - Parameter wereSent: see `CacheStore.confirm(_:_:_:wereSent:)`.
+    func finish(
+        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], wereSent: Bool = true
+    ) throws {
         let outcomes = zip(batch, answers).map { item, answer in
             if case .failed(let failure, _) = answer {
                 return ItemOutcome(item.change, failure: failure)
@@ -185,7 +188,7 @@ extension SyncDriver {
         }
         let wasQuotaExceeded = session.isQuotaExceeded
         let verdicts = session.sent(outcomes, at: now)
-        let outcome = try store.confirm(batch, answers, verdicts)
+        let outcome = try store.confirm(batch, answers, verdicts, wereSent: wereSent)
         try noteSendable()
         for zone in outcome.staleZones { session.notified(of: zone) }
         operationNotes["sent"] = "\(batch.count)"

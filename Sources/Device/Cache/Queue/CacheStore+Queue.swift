@@ -25,8 +25,11 @@ extension CacheStore {
     }
 
     /// Writes down what came of a batch, in one transaction.
+    ///
+    /// - Parameter wereSent: whether the answers are to the records themselves, and not to their files.
     func confirm(
-        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict]
+        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict],
+        wereSent: Bool = true
     ) throws -> CacheOutcome {
         try write { database, outcome in
             let saved = answers.compactMap { answer -> Int64? in
@@ -67,7 +70,9 @@ extension CacheStore {
                     try update(row, database)
                     try moveBehind(row, database)
                 case .setAside(let failure):
-                    if try isTriedWithoutFieldTimes(item, &row, failure, zone, &outcome, database) {
+                    if wereSent,
+                        try isTriedWithoutFieldTimes(item, &row, failure, zone, &outcome, database)
+                    {
                         break
                     }
                     if try isUploadedAgain(item, &row, failure, zone, database) { break }

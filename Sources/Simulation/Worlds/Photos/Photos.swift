@@ -36,6 +36,12 @@ final class Photos: Sendable {
         return folder
     }
 
+    /// A text that is the same in each run: the folder's name is not.
+    func withoutFolder(_ text: String) -> String {
+        guard let folder = state.withLock({ $0.folder }) else { return text }
+        return text.replacingOccurrences(of: folder.path, with: "photos")
+    }
+
     /// A file as a camera makes it.
     func file(_ content: Int64) throws -> URL {
         let file = try folder().appendingPathComponent("source\(content)")

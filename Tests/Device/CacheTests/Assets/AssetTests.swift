@@ -4,6 +4,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 import StratusTesting
+import StratusWire
 import Testing
 
 @testable import StratusCache
@@ -124,6 +125,23 @@ import Testing
         #expect(phone.transfers.uploads == 1)
         #expect(try await phone.cache.attentionItems().isEmpty)
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// The field of times goes with the record, which was not sent yet: it cannot be the reason.
+    @Test func refusedUploadLeavesRecordItsFieldOfTimes() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        try phone.savePhoto("a", first)
+        cloud.faults(on: "phone").next(
+            of: AssetsUpload.self, .answer(.badRequest, frameworkCode: .invalidArguments))
+        try await phone.cache.sync()
+        let id = RecordID(name: "a", zoneID: .list)
+        #expect(try phone.cache.snapshot(id)?[FieldWise.defaultFieldTimesKey] != nil)
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
+        try await phone.cache.retryAttentionItems()
+        try await phone.cache.sync()
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try phone.cache.snapshot(id)?[FieldWise.defaultFieldTimesKey] != nil)
     }
 
     @Test func expiredReceiptIsUploadedAgain() async throws {

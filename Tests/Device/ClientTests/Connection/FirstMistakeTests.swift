@@ -117,7 +117,7 @@ import Testing
     @Test func nobodyListeningIsReportedWithAddress() async throws {
         let address = "http://127.0.0.1:1"
         let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
-        expect(error, .networkFailure, says: "Nobody listens at the service's address", address)
+        expect(error, .networkFailure, says: "Nothing listens at the service's address", address)
     }
 
     @Test func tlsToPlainPortIsReported() async throws {
@@ -197,7 +197,7 @@ import Testing
             ])
             let sentence =
                 status == 200
-                ? "answer is not the protocol's" : "Something else than the service answered"
+                ? "answer is not the protocol's" : "Something other than the service answered"
             expect(
                 error, status == 502 ? .serviceUnavailable : .serverRejectedRequest,
                 says: sentence, "HTTP \(status)", address)
