@@ -169,6 +169,43 @@ struct ShoppingTogetherTests {
         #expect(window.process.end() == 0)
     }
 
+    /// Alice shares a list, invites Bob and removes him, on the share sheet alone.
+    @Test func listIsSharedOnTheSheet() throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        #expect(try shop("bob", at: instance, typing: ["sync"]).contains("In step"))
+        _ = try shop("alice", at: instance, typing: ["new Food", "sync"])
+        let window = try window(
+            columns: 80, rows: 24,
+            environment: environment("alice", instance).merging(["NO_COLOR": "1"]) { $1 })
+        try window.wait(for: "Nothing to buy; press a to add.")
+        try window.type("p")
+        try window.wait(for: "> Food is not shared")
+        try window.type("s")
+        try window.wait(for: "Link: ")
+        window.forget()
+        try window.type("i")
+        try window.wait(for: ":invite _")
+        try window.type("bob@example.org\r")
+        try window.wait(for: "Invited: bob@example.org")
+        try window.wait(for: "(may write, invited)")
+        window.forget()
+        try window.type("\u{1B}[B")
+        try window.wait(for: "> 2 ")
+        try window.type("d")
+        try window.wait(for: ":dismiss 2_")
+        window.forget()
+        try window.type("\r")
+        try window.wait(for: "is removed from the list.")
+        #expect(!window.shown.contains("invited)"))
+        window.forget()
+        try window.type("\u{1B}")
+        try window.wait(for: "a add  space tick")
+        try window.type("q")
+        try window.wait(for: "\u{1B}[?1049l")
+        #expect(window.process.end() == 0)
+        #expect(instance.terminate() == 0)
+    }
+
     /// A window of another size is drawn anew, at once; what a person types by mistake does nothing.
     @Test func screenFollowsItsWindow() throws {
         _ = try shop("alice", ["do", "new", "Food"])

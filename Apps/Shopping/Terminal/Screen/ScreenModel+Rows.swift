@@ -30,9 +30,10 @@ extension ScreenModel {
         let foot = footLines
         let room = max(0, height - head.count - foot.count)
         var body: [Line]
-        if page == .list {
-            body = window(listLines, room)
-        } else {
+        switch page {
+        case .list: body = window(listLines, room)
+        case .people: body = window(sheetLines, room)
+        case .help, .activity, .queue:
             body = shownPageLines.dropFirst(scroll).prefix(room).map { Line(text: $0) }
         }
         body += Array(repeating: Line(text: ""), count: max(0, room - body.count))
@@ -98,10 +99,14 @@ extension ScreenModel {
             lines.append(Line(text: (typesCommand ? ":" : "Add: ") + input + "_"))
         } else {
             lines.append(
-                Line(text: message.isEmpty ? "a add  space tick  d remove  ? help" : message))
+                Line(text: message.isEmpty ? keyLine : message))
         }
         lines.append(Line(text: syncLine, style: .heading))
         return lines
+    }
+
+    private var keyLine: String {
+        page == .people ? Self.sheetKeys : "a add  space tick  d remove  ? help"
     }
 
     /// The part of the lines that has the cursor in it.
@@ -135,7 +140,9 @@ extension ScreenModel {
         "c              take what is bought off the list",
         "m              planning: changes show at once; shopping: rows stay in place",
         "t              put what others added on the list", "h              what happened",
-        "p              who shares the list", "u              what waits to be sent",
+        "p              who shares the list: s shares it, i invites, d removes a person,",
+        "               l sets who may use the link, y and n answer requests,",
+        "               x ends the sharing, v leaves", "u              what waits to be sent",
         "s              send and fetch now", "o              work offline, and online again",
         ":              type any command, such as share or people; :help lists them",
         "q              leave", "", "Any key goes back to the list.",

@@ -44,6 +44,8 @@ struct ScreenModel: Sendable {
     /// The lines of a page that is not the list.
     var pageLines: [String] = []
     var scroll = 0
+    /// The chosen line of the share sheet.
+    var sheetPlace = 0
     var shownPageLines: [String] { page == .help ? Self.help : pageLines }
     let catalogue: Catalogue
 
@@ -88,6 +90,7 @@ struct ScreenModel: Sendable {
         message = ""
         changedBy = [:]
         if input != nil { return type(key) }
+        if page == .people { return sheet(key) }
         if page != .list { return leaf(key) }
         switch key {
         case .up: move(-1)

@@ -51,6 +51,22 @@ extension ShoppingSession {
         }
     }
 
+    private func setPageLines(_ text: String) {
+        model?.pageLines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { ListText.oneLine(String($0)) }
+    }
+
+    /// Shows the share sheet as it is after a command that was given on it.
+    private func showSheet(after answer: String) async throws {
+        guard screen != nil else {
+            // Who left the list, or deleted it, has no sheet any more.
+            model?.page = .list
+            return show(answer)
+        }
+        setPageLines(try await people())
+        model?.message = answer.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+    }
+
     /// Does what a key asked for.
     private func fulfil(_ intent: ScreenModel.Intent) async throws {
         switch intent {
@@ -74,12 +90,14 @@ extension ShoppingSession {
                 case .list, .help: ""
                 }
             model?.page = page
-            model?.pageLines = text.split(separator: "\n", omittingEmptySubsequences: false)
-                .map { ListText.oneLine(String($0)) }
+            model?.sheetPlace = 0
+            setPageLines(text)
         case .command(let line):
             let command = try Command(line)
             if command == .quit { isOpen = false }
-            show(try await answer(to: command))
+            let text = try await answer(to: command)
+            guard model?.page == .people else { return show(text) }
+            try await showSheet(after: text)
         case .quit: break
         }
     }

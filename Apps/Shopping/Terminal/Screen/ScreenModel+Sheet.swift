@@ -1,0 +1,57 @@
+/// The share sheet: who shares the list, and what can be done about it.
+extension ScreenModel {
+    /// What a key does on the sheet; a key that it does not know leads back to the list.
+    ///
+    /// What ends something for others is typed out for the person, and done with Enter.
+    mutating func sheet(_ key: ScreenKey) -> Intent? {
+        switch key {
+        case .up: moveOnSheet(-1)
+        case .down: moveOnSheet(1)
+        case .pageUp: moveOnSheet(-10)
+        case .pageDown: moveOnSheet(10)
+        case .delete, .backspace, .character("d"):
+            guard let number = personNumber else {
+                message = "Choose a person with Up and Down."
+                return nil
+            }
+            begin("dismiss \(number)")
+        case .character("i"): begin("invite ")
+        case .character("l"): begin("link ")
+        case .character("s"): return .command("share")
+        case .character("y"): return .command("approve")
+        case .character("n"): return .command("deny")
+        case .character("x"): begin("stop")
+        case .character("v"): begin("leave")
+        case .character(":"): begin("")
+        default:
+            page = .list
+            scroll = 0
+        }
+        return nil
+    }
+
+    static let sheetKeys = "s share i invite d remove l link y/n x stop"
+
+    /// The number that the chosen line begins with, as that of a person does.
+    private var personNumber: Int? {
+        guard pageLines.indices.contains(sheetPlace) else { return nil }
+        return pageLines[sheetPlace].split(separator: " ").first.flatMap { Int($0) }
+    }
+
+    private mutating func begin(_ command: String) {
+        input = command
+        typesCommand = true
+    }
+
+    private mutating func moveOnSheet(_ count: Int) {
+        sheetPlace = min(max(sheetPlace + count, 0), max(0, pageLines.count - 1))
+    }
+
+    /// The sheet's lines, with a mark at the chosen one.
+    var sheetLines: [Line] {
+        pageLines.enumerated().map { index, text in
+            let isHere = index == sheetPlace
+            return Line(text: (isHere ? "> " : "  ") + text, style: isHere ? .cursor : .plain)
+        }
+    }
+}

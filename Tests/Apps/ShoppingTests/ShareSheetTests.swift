@@ -1,0 +1,74 @@
+import ShoppingCore
+import Testing
+
+@testable import shopping
+
+/// The share sheet on the terminal's screen: who shares the list, and the keys for it.
+@Suite struct ShareSheetTests {
+    private func sheet() -> ScreenModel {
+        let entries = [alice.add("Milk", after: nil, at: 1)]
+        var model = ScreenModel(screen: ListScreen(list: list(entries), deviceID: "tablet"))
+        model.page = .people
+        model.pageLines = [
+            "1 Alice (owner, you)", "2 Bob (may write)", "Link: https://example.org/share/a",
+        ]
+        return model
+    }
+
+    private func rows(_ model: ScreenModel) -> [String] {
+        model.rows(width: 80, height: 6, hasColours: false)
+    }
+
+    @Test func cursorChoosesAPerson() {
+        var model = sheet()
+        #expect(rows(model)[1...2] == ["> 1 Alice (owner, you)", "  2 Bob (may write)"])
+        #expect(model.press(.down) == nil && model.page == .people)
+        #expect(rows(model)[1...2] == ["  1 Alice (owner, you)", "> 2 Bob (may write)"])
+        for _ in 0..<5 { _ = model.press(.down) }
+        #expect(rows(model)[3] == "> Link: https://example.org/share/a")
+        for _ in 0..<5 { _ = model.press(.up) }
+        #expect(model.sheetPlace == 0)
+    }
+
+    @Test func keysAskForSharing() {
+        var model = sheet()
+        #expect(model.press(.character("s")) == .command("share"))
+        #expect(model.press(.character("y")) == .command("approve"))
+        #expect(model.press(.character("n")) == .command("deny"))
+        #expect(rows(model)[4] == ScreenModel.sheetKeys)
+        for (key, command) in [("i", "invite bob@example.org"), ("l", "link read")] {
+            _ = model.press(.character(Character(key)))
+            #expect(rows(model)[4] == ":\(command.prefix { $0 != " " }) _")
+            for character in command.drop(while: { $0 != " " }).dropFirst() {
+                #expect(model.press(.character(character)) == nil)
+            }
+            #expect(model.press(.enter) == .command(command))
+            #expect(model.page == .people)
+        }
+    }
+
+    /// What ends something for others is done with Enter alone, and Escape leaves all as it is.
+    @Test func endsAreTypedOutFirst() {
+        var model = sheet()
+        _ = model.press(.down)
+        for (key, command) in [
+            (ScreenKey.character("d"), "dismiss 2"), (.delete, "dismiss 2"),
+            (.character("x"), "stop"), (.character("v"), "leave"),
+        ] {
+            #expect(model.press(key) == nil)
+            #expect(rows(model)[4] == ":\(command)_")
+            #expect(model.press(.escape) == nil && model.page == .people)
+            #expect(model.press(key) == nil)
+            #expect(model.press(.enter) == .command(command))
+        }
+        _ = model.press(.end)
+        #expect(model.page == .list)
+    }
+
+    @Test func onlyPeopleAreRemoved() {
+        var model = sheet()
+        for _ in 0..<2 { _ = model.press(.down) }
+        #expect(model.press(.character("d")) == nil && model.input == nil)
+        #expect(!model.message.isEmpty)
+    }
+}
