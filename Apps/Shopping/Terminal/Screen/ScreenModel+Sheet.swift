@@ -30,7 +30,7 @@ extension ScreenModel {
         return nil
     }
 
-    static let sheetKeys = "s share i invite d remove l link y/n x stop"
+    static let sheetKeys = "s share  i invite  d remove  l link  y, n requests  x stop  v leave"
 
     /// The number that the chosen line begins with, as that of a person does.
     private var personNumber: Int? {
