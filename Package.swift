@@ -306,8 +306,8 @@ let package = Package(
             dependencies: [
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
                 "StratusRuntime", "StratusSQLite", "StratusStorage", "StratusSync",
-                "StratusSyncEngine", "StratusTesting", "StratusWire", grdb, inMemoryTracing,
-                tracing,
+                "StratusSyncEngine", "StratusTesting", "StratusWire", "TestProcesses", grdb,
+                inMemoryTracing, tracing,
             ],
             path: "Tests/Device/CacheTests"),
         .testTarget(
@@ -430,7 +430,8 @@ let package = Package(
             dependencies: [
                 "StratusClient", "StratusRecords", "StratusRuntime", "StratusServer",
                 "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
-                "TestServing", asyncHTTPClient, httpTypes, hummingbird, logging, nio,
+                "TestProcesses", "TestServing", asyncHTTPClient, httpTypes, hummingbird, logging,
+                nio,
             ],
             path: "Tests/Device/ClientTests"),
     ],

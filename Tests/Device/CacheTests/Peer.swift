@@ -1,8 +1,9 @@
 import Foundation
+import TestProcesses
 
 /// The process `cache-peer`, line by line.
 final class Peer: Sendable {
-    private let process = Process()
+    private let process: ChildProcess
     private let input = Pipe()
     private let output = Pipe()
     private let lines = DispatchQueue(label: "peer")
@@ -17,21 +18,17 @@ final class Peer: Sendable {
         {
             folder.deleteLastPathComponent()
         }
-        process.executableURL = folder.appendingPathComponent("cache-peer")
-        process.arguments = arguments
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
+        process = try ChildProcess(
+            [folder.appendingPathComponent("cache-peer").path] + arguments,
+            input: input.fileHandleForReading, output: output.fileHandleForWriting)
+        // Those are the process's: without it nothing more comes.
+        for end in [input.fileHandleForReading, output.fileHandleForWriting] { try end.close() }
     }
 
     deinit { end() }
 
     /// Kills the process, which is gone when this returns.
-    func end() {
-        guard process.isRunning else { return }
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
+    func end() { process.end(with: SIGKILL) }
 
     /// Sends a line, and reads one.
     func answer(to line: String? = nil) async -> String {

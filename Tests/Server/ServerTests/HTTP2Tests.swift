@@ -8,6 +8,7 @@ import StratusServer
 import StratusService
 import StratusStorage
 import StratusTesting
+import TestProcesses
 import TestServing
 import Testing
 
@@ -207,15 +208,12 @@ import Testing
             Thread.detachNewThread {
                 continuation.resume(
                     with: Result {
-                        let process = Process()
-                        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-                        process.arguments = arguments
                         let output = Pipe()
-                        process.standardOutput = output
-                        process.standardError = output
-                        try process.run()
+                        let end = output.fileHandleForWriting
+                        let process = try ChildProcess(arguments, output: end, error: end)
+                        try end.close()
                         let data = try output.fileHandleForReading.readToEnd() ?? Data()
-                        process.waitUntilExit()
+                        process.end()
                         return String(decoding: data, as: UTF8.self)
                     })
             }

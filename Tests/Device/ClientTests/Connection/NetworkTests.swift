@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import StratusServer
 import StratusTesting
+import TestProcesses
 import TestServing
 import Testing
 
@@ -47,14 +48,8 @@ import Testing
         func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
         private func run(_ arguments: [String]) throws {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: Self.tool)
-            process.arguments = arguments
-            process.standardError = FileHandle.nullDevice
-            process.standardOutput = FileHandle.nullDevice
-            try process.run()
-            process.waitUntilExit()
-            try #require(process.terminationStatus == 0)
+            let process = try ChildProcess([Self.tool] + arguments, error: .nullDevice)
+            try #require(process.end() == 0)
         }
 
         func remove() {
