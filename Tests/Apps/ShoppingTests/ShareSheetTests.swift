@@ -71,4 +71,12 @@ import Testing
         #expect(model.press(.character("d")) == nil && model.input == nil)
         #expect(!model.message.isEmpty)
     }
+
+    /// Whoever asks to join may be called like the number of another person.
+    @Test func nameThatIsANumberIsNobodyElse() {
+        var model = sheet()
+        model.pageLines[2] = "2 asks to join: approve, or deny."
+        for _ in 0..<2 { _ = model.press(.down) }
+        #expect(model.press(.character("d")) == nil && model.input == nil)
+    }
 }

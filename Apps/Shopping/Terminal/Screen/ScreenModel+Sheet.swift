@@ -32,10 +32,13 @@ extension ScreenModel {
 
     static let sheetKeys = "s share  i invite  d remove  l link  y, n requests  x stop  v leave"
 
-    /// The number that the chosen line begins with, as that of a person does.
+    /// The number of the chosen person. People come first, one a line; the name of whoever asks to join stands
+    /// further below, and may be another's number.
     private var personNumber: Int? {
-        guard pageLines.indices.contains(sheetPlace) else { return nil }
-        return pageLines[sheetPlace].split(separator: " ").first.flatMap { Int($0) }
+        guard pageLines.indices.contains(sheetPlace),
+            pageLines[sheetPlace].hasPrefix("\(sheetPlace + 1) ")
+        else { return nil }
+        return sheetPlace + 1
     }
 
     private mutating func begin(_ command: String) {
