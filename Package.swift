@@ -399,7 +399,7 @@ let package = Package(
             dependencies: [
                 "CStorage", "FaultFiles", "StratusRecords", "StratusRuntime", "StratusSQLite",
                 "StratusStorage",
-                "StratusTesting", grdb, inMemoryLogging, logging,
+                "StratusTesting", "TestProcesses", grdb, inMemoryLogging, logging,
             ],
             path: "Tests/Server/StorageTests"),
         .testTarget(

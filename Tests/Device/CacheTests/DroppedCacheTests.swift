@@ -1,6 +1,7 @@
 import Foundation
 import StratusRecords
 import StratusSync
+import TestProcesses
 import Testing
 
 @testable import StratusCache

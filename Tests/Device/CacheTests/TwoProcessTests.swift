@@ -4,6 +4,7 @@ import StratusRecords
 import StratusRuntime
 import StratusSync
 import Synchronization
+import TestProcesses
 import Testing
 
 @testable import StratusCache
@@ -98,6 +99,21 @@ import Testing
         #expect(await peer.answer(to: "stop") == "stopped")
         try await cache.sync()
         try cache.close()
+    }
+
+    /// A program that is started at this moment has the file open until it runs.
+    @Test func lockThatAStartingProgramHasTooIsLetGo() throws {
+        defer { remove() }
+        let first = try CacheLock(cachePath: path)
+        // As after a fork: other numbers of the same open file.
+        let copies = try openDescriptors(of: path).keys.map { dup($0) }
+        defer { for copy in copies { Foundation.close(copy) } }
+        #expect(copies.count == 1)
+        #expect(first.take())
+        let second = try CacheLock(cachePath: path)
+        #expect(!second.take())
+        first.close()
+        #expect(second.take())
     }
 
     @Test func lockFileIsTheUsersAlone() throws {

@@ -6,18 +6,15 @@ import Testing
 @Suite struct FullDiskTests {
     /// Root in a container often may not.
     static let mayMount: Bool = {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["unshare", "-m", "sh", "-c", "mount -t tmpfs tmpfs /mnt"]
-        process.standardError = FileHandle.nullDevice
         do {
-            try process.run()
+            let mount = "mount -t tmpfs tmpfs /mnt"
+            return try ChildProcess(
+                ["/usr/bin/env", "unshare", "-m", "sh", "-c", mount], error: .nullDevice
+            ).end() == 0
         } catch {
             // Without the program the disk cannot be mounted either.
             return false
         }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
     }()
 
     /// The disk is mounted in a namespace of the service's own, so that it is gone with the process.

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
+import TestProcesses
 
 /// A connection of HTTP/2 whose frames are made by hand, for what no well-behaved client sends.
 final class FrameConnection: Sendable {
@@ -200,15 +201,13 @@ final class AttackedCertificate: Sendable {
     init() throws {
         try FileManager.default.createDirectory(
             atPath: folder.path, withIntermediateDirectories: true)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+        let command =
+            "/usr/bin/env openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
             .split(separator: " ").map(String.init)
-            + ["-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
+        try ChildProcess(
+            command + ["-subj", "/CN=localhost", "-keyout", key, "-out", certificate],
+            error: .nullDevice
+        ).end()
     }
 
     var certificate: String { folder.path + "/certificate.pem" }

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import TestProcesses
 import Testing
 
 @testable import StratusStorage
@@ -66,11 +67,8 @@ private let address = DatabaseAddress(
             #expect(error?.code == .exposed)
             #expect(error?.message.hasSuffix("Run: chmod -R go-rwx \(data)") == true)
             // The command does what it says.
-            let shell = Process()
-            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-            shell.arguments = ["-c", String(error?.message.split(separator: "Run: ").last ?? "")]
-            try shell.run()
-            shell.waitUntilExit()
+            let command = String(error?.message.split(separator: "Run: ").last ?? "")
+            #expect(try ChildProcess(["/bin/sh", "-c", command]).end() == 0)
             try await SQLiteStorageEngine(folder: data).close()
         }
     }

@@ -81,6 +81,9 @@ final class CacheLock: Sendable {
             memory.touch(ObjectIdentifier(self))
         }
         let open = descriptor.withLock { $0.take() }
-        if let open { Foundation.close(open) }
+        guard let open else { return }
+        // A program that this process is starting at this moment still has the file open too.
+        flock(open, LOCK_UN)
+        Foundation.close(open)
     }
 }

@@ -153,8 +153,8 @@ final class FileBlobWriter: BlobWriter {
         try await WorkThread.disk.run { [self] in
             let file = try openFile()
             try setTime(of: file, milliseconds)
-            close(file)
             self.file.withLock { $0 = nil }
+            close(file)
         }
     }
 

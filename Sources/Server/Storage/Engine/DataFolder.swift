@@ -25,10 +25,8 @@ final class DataFolder: Sendable {
     private static let format = "\(formatPrefix)\(formatNumber)\n"
 
     let path: String
-    /// The open files that carry the lock, until it is released: the file of that name, and the folder
-    /// itself, which cannot be unlinked while it has files. The system releases them when the process
-    /// dies.
-    private let locks: Mutex<[Int32]>
+    /// Nil once it was released, or where the folder is read beside a service.
+    private let lock: Mutex<FolderLock?>
     /// Whether a restore that was interrupted was completed.
     let completedRestore: Bool
 
@@ -37,31 +35,19 @@ final class DataFolder: Sendable {
         self.path = path
         try Self.makeFolder(path)
         try Self.checkRights(path)
-        let locked = isLocked ? try Self.lock(folder: path) : []
-        locks = Mutex(locked)
-        do {
-            completedRestore = isLocked ? try FolderExchange(path).complete() : false
-            try Self.checkFormat(path + "/format")
-        } catch {
-            for file in locked { close(file) }
-            throw error
-        }
-    }
-
-    deinit {
-        release()
+        // The lock closes its files itself, and once, whatever fails below.
+        lock = Mutex(isLocked ? try FolderLock(path) : nil)
+        completedRestore = isLocked ? try FolderExchange(path).complete() : false
+        try Self.checkFormat(path + "/format")
     }
 
     /// Releases the lock, so that another process can use the folder.
     func release() {
-        locks.withLock { files in
-            for file in files { close(file) }
-            files = []
-        }
+        lock.withLock { $0 = nil }
     }
 
     /// Whether this process has locked the folder.
-    var isLocked: Bool { locks.withLock { !$0.isEmpty } }
+    var isLocked: Bool { lock.withLock { $0 != nil } }
 
     var directoryFile: String { path + "/directory.sqlite" }
 
@@ -191,24 +177,6 @@ final class DataFolder: Sendable {
         guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
-    static func lock(folder: String) throws -> [Int32] {
-        let path = folder + "/lock"
-        let locked = try lock(folder, O_RDONLY | O_DIRECTORY, namedBy: path)
-        do {
-            let file = try lock(path, O_RDWR | O_CREAT, namedBy: path)
-            do {
-                try FileRights.setMode(file, path)
-            } catch {
-                close(file)
-                throw error
-            }
-            return [locked, file]
-        } catch {
-            close(locked)
-            throw error
-        }
-    }
-
     /// Under another name first, so that a file of that name is complete.
     private static func writeFormat(_ path: String) throws {
         let new = path + ".new"
@@ -221,27 +189,6 @@ final class DataFolder: Sendable {
         guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0,
             rename(new, path) == 0
         else { throw StorageError.translating(errno: errno, path: path) }
-    }
-
-    /// - Parameter name: The path that an error names.
-    private static func lock(_ path: String, _ flags: Int32, namedBy name: String) throws -> Int32 {
-        let file = open(path, flags | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StorageError.translating(errno: errno, path: name) }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
-            close(file)
-            throw StorageError.translating(errno: code, path: name)
-        }
-        // A file that was unlinked meanwhile keeps nobody out.
-        var opened = stat()
-        var named = stat()
-        guard fstat(file, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino,
-            opened.st_dev == named.st_dev
-        else {
-            close(file)
-            throw StorageError.translating(errno: EWOULDBLOCK, path: name)
-        }
-        return file
     }
 
     /// Checks the folder's format; writes it into a new folder.

@@ -1,16 +1,61 @@
 import Foundation
 
-/// The lock of a data folder, as a service holds it: for commands that must have the folder alone without
-/// opening it.
+/// The lock of a data folder, until it is let go: with a ``DataFolder``, or alone for commands that must have
+/// the folder without opening it.
 package final class FolderLock: Sendable {
+    /// The file of that name, and the folder itself, which cannot be unlinked while it has files. The system
+    /// lets go of the locks when the process dies.
     private let files: [Int32]
 
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when a process has the folder.
     package init(_ folder: String) throws {
-        files = try DataFolder.lock(folder: folder)
+        files = try Self.lock(folder: folder)
     }
 
     deinit {
-        for file in files { close(file) }
+        for file in files {
+            // A program that this process is starting at this moment still has the file open too.
+            flock(file, LOCK_UN)
+            close(file)
+        }
+    }
+
+    private static func lock(folder: String) throws -> [Int32] {
+        let path = folder + "/lock"
+        let locked = try lock(folder, O_RDONLY | O_DIRECTORY, namedBy: path)
+        do {
+            let file = try lock(path, O_RDWR | O_CREAT, namedBy: path)
+            do {
+                try FileRights.setMode(file, path)
+            } catch {
+                close(file)
+                throw error
+            }
+            return [locked, file]
+        } catch {
+            close(locked)
+            throw error
+        }
+    }
+
+    /// - Parameter name: The path that an error names.
+    private static func lock(_ path: String, _ flags: Int32, namedBy name: String) throws -> Int32 {
+        let file = open(path, flags | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StorageError.translating(errno: errno, path: name) }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(file)
+            throw StorageError.translating(errno: code, path: name)
+        }
+        // A file that was unlinked meanwhile keeps nobody out.
+        var opened = stat()
+        var named = stat()
+        guard fstat(file, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino,
+            opened.st_dev == named.st_dev
+        else {
+            close(file)
+            throw StorageError.translating(errno: EWOULDBLOCK, path: name)
+        }
+        return file
     }
 }

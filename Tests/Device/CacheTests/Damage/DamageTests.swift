@@ -4,6 +4,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 import StratusTesting
+import TestProcesses
 import TestSeeds
 import Testing
 
@@ -221,11 +222,11 @@ import Testing
             try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
         }
         #expect(error?.code == .inUse)
-        let descriptors = try openDescriptors(of: phone.path)
+        let descriptors = try openDescriptors(of: phone.path).values.sorted()
         #expect(throws: CacheError.self) {
             try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
         }
-        #expect(try openDescriptors(of: phone.path) == descriptors)
+        #expect(try openDescriptors(of: phone.path).values.sorted() == descriptors)
         try other.close()
         try phone.restart()
         #expect(try report(phone) != nil)

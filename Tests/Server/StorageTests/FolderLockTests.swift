@@ -1,0 +1,53 @@
+import Foundation
+import StratusTesting
+import Synchronization
+import TestProcesses
+import Testing
+
+@testable import StratusStorage
+
+/// The files of a folder's lock are closed once, and whoever lets go of it lets go for everybody.
+@Suite struct FolderLockTests {
+    /// A number that is closed twice may by then be another thread's file.
+    @Test func refusedFolderClosesItsFilesOnce() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try DataFolder(path: folder, isLocked: true)
+            try Data("stratus data 9999\n".utf8).write(
+                to: URL(fileURLWithPath: folder + "/format"))
+            let isDone = Mutex(false)
+            async let lost = Self.filesClosedByOthers { isDone.withLock { $0 } }
+            for _ in 0..<2_000 {
+                #expect(throws: StorageError.self) { try DataFolder(path: folder, isLocked: true) }
+            }
+            isDone.withLock { $0 = true }
+            #expect(await lost == 0)
+        }
+    }
+
+    /// Opens and closes a file until told to stop; the lowest free number is always the next.
+    ///
+    /// - Returns: how many of its files somebody else had closed.
+    @concurrent private static func filesClosedByOthers(_ isDone: @Sendable () -> Bool) async -> Int
+    {
+        var lost = 0
+        while !isDone() {
+            let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            if close(file) != 0 { lost += 1 }
+        }
+        return lost
+    }
+
+    /// A program that is started at this moment has the files open until it runs.
+    @Test func lockThatAStartingProgramHasTooIsLetGo() async throws {
+        try await withTemporaryFolder { folder in
+            let locked = try DataFolder(path: folder, isLocked: true)
+            // As after a fork: other numbers of the same open files.
+            let copies = try openDescriptors(of: folder).keys.map { dup($0) }
+            defer { for copy in copies { close(copy) } }
+            #expect(copies.count == 2)
+            #expect(throws: StorageError.self) { try DataFolder(path: folder, isLocked: true) }
+            locked.release()
+            _ = try DataFolder(path: folder, isLocked: true)
+        }
+    }
+}
