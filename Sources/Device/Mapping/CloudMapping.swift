@@ -22,6 +22,10 @@ public final class CloudMapping: Sendable {
         var tickets = 0
         /// When each object's properties were last read for a save that went well, by type and name.
         var captures: [String: Int] = [:]
+        /// When each object was deleted here, by type and name.
+        var deletions: [String: Int] = [:]
+        /// The objects that were made of records since the last sync began, by type and name.
+        var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
         var watchers: [Int: AsyncStream<ChangedEntity>.Continuation] = [:]
     }

@@ -94,6 +94,45 @@ import Testing
         #expect(try phone.texts() == ["a": "1"])
     }
 
+    /// The phone has sent a lost record again. The tablet deletes the lost one, and sends that before it hears of the loss:
+    /// what it meets seems to be another record of its name.
+    @Test func deletionThatMeetsItsRecordSentAgainStays() async throws {
+        let (cloud, phone, tablet) = try await devices(["b"])
+        let copy = cloud.copy()
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.restore(copy)
+        cloud.pass()
+        try await phone.sync()
+        #expect(cloud.names() == ["a", "b"])
+        try tablet.delete("a")
+        let callCount = tablet.link.callNames.count
+        try await tablet.sync()
+        // The send comes first.
+        #expect(tablet.link.callNames.dropFirst(callCount).first == "send")
+        try await phone.sync()
+        #expect(cloud.names() == ["b"])
+        #expect(try tablet.texts() == ["b": "1"])
+        #expect(try phone.texts() == ["b": "1"])
+        #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty)
+    }
+
+    /// Without a loss what a deletion meets is another record, which stays.
+    @Test func deletionSparesRecordMadeAnewElsewhere() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.pass()
+        try phone.save("a", "another")
+        try await phone.sync()
+        try tablet.delete("a")
+        try await tablet.sync()
+        #expect(cloud.names() == ["a", "b"])
+        #expect(try tablet.texts() == ["a": "another", "b": "1"])
+        #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty)
+    }
+
     /// Edited on both sides of the restore: the resolver decides, and who gives way is told.
     @Test func lostEditMeetsLaterOneAsConflict() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])

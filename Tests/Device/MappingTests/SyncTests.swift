@@ -39,6 +39,56 @@ struct SyncTests {
         #expect(tablet.store.heard.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
     }
 
+    /// The sync has fetched the record by then.
+    @Test(arguments: scopes)
+    func objectDeletedDuringASyncStaysDeleted(scope: CKDatabase.Scope) async throws {
+        let (phone, tablet, anna) = try await pairWithEdit(scope)
+        tablet.store.hooks.withLock { hooks in
+            hooks.didFinish = {
+                tablet.store.hooks.withLock { $0.didFinish = nil }
+                tablet.store.memory.remove(anna)
+                try await tablet.mapping.delete(anna)
+            }
+        }
+        try await tablet.sync()
+        #expect(tablet.person("Anna") == nil)
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(tablet.person("Anna") == nil)
+        #expect(phone.person("Anna") == nil)
+        #expect(try await phone.records("Person").isEmpty)
+        // It is known to be deleted: whoever still refers to it is saved without it.
+        let error = await #expect(throws: MappingError.self) { try await tablet.mapping.save(anna) }
+        #expect(error?.code == .deleted)
+    }
+
+    /// The app has removed its object, and a sync makes another of the record before the deletion is asked for.
+    @Test(arguments: scopes)
+    func objectThatASyncMadeAgainGoesWithItsDeletion(scope: CKDatabase.Scope) async throws {
+        let (_, tablet, anna) = try await pairWithEdit(scope)
+        tablet.store.memory.remove(anna)
+        try await tablet.sync()
+        #expect(tablet.person("Anna")?.age == 55)
+        try await tablet.mapping.delete(anna)
+        #expect(tablet.person("Anna") == nil)
+    }
+
+    /// The tablet has Anna, whom the phone has edited since.
+    private func pairWithEdit(
+        _ scope: CKDatabase.Scope
+    ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        // Devices of a public database hear of deletions from their first sync on.
+        try await tablet.sync()
+        let saved = phone.addPerson("Anna")
+        try await phone.mapping.save(saved)
+        try await tablet.sync()
+        saved.edit { $0.age = 55 }
+        try await phone.mapping.save(saved)
+        return (phone, tablet, try #require(tablet.person("Anna")))
+    }
+
     @Test(arguments: scopes)
     func unsavedEditsAreSentByTheNextSync(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)

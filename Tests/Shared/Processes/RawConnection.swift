@@ -17,11 +17,7 @@ package final class RawConnection: Sendable {
         }
         guard Self.call(bind, socket, address, 0) == 0,
             Self.call(connect, socket, "127.0.0.1", UInt16(port)) == 0
-        else {
-            let code = errno
-            close(socket)
-            throw POSIXError(.init(rawValue: code) ?? .EIO)
-        }
+        else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     }
 
     deinit {

@@ -12,7 +12,7 @@ package enum Seeds {
         // A record that was deleted here came back where fetched rows were inserted without a look at the queue.
         "FetchedRowTests": [498_200_901, 704_796_959, 866_727_624],
         "FieldWiseTests": [414_496_644],
-        "MappedWorldTests": [30_532_257, 465_650_685, 623_311_091, 924_039_828],
+        "MappedWorldTests": [30_532_257, 55_183_638, 465_650_685, 623_311_091, 924_039_828],
         "ModelTests": [20_261_121],
         "QueryPropertyTests": [20_261_121],
         "RandomUseTests": [97_455_859, 141_098_400, 171_605_181],

@@ -148,14 +148,15 @@ extension CacheStore {
         return true
     }
 
-    /// Whether a save is refused because the record is gone, another, or older than this device had it, and
+    /// Whether a change is refused because the record is gone, another, or older than this device had it, and
     /// the zone's changes were not asked: they tell whether it was deleted or lost.
     func mayBeLost(_ row: PendingRow, _ server: RecordSnapshot?) -> Bool {
-        guard row.change.kind == .save, row.change.conflictRounds == 0, !row.isMadeAnew,
-            let base = row.base, let version = base.system?.version
+        guard row.change.conflictRounds == 0, !row.isMadeAnew, let base = row.base,
+            let version = base.system?.version
         else { return false }
-        guard let server, !base.isOfAnotherRecord(than: server) else { return true }
-        return server.system?.version.map { $0 < version } ?? false
+        guard let server else { return row.change.kind == .save }
+        return base.isOfAnotherRecord(than: server)
+            || server.system?.version.map { $0 < version } ?? false
     }
 
     /// In the shared database each device brings back what its own user wrote; others may not be allowed to.

@@ -77,7 +77,8 @@ final class SyncLedger: Sendable {
             known[type, default: [:]][name] = line.known
             if let isPending = line.isPending {
                 deleted[type, default: [:]][name] = isPending
-            } else if line.known != nil {
+            } else if line.known != nil, deleted[type]?[name] == false {
+                // What is still to be deleted stays so: a save that was under way has ended.
                 deleted[type]?[name] = nil
             }
         }

@@ -18,8 +18,10 @@ extension CloudMapping {
             if isNew { return try ledger.setDeleted(type, [name], isPending: false) }
             try refuseSaving()
             try requireSetUp(Entity.self)
+            try ledger.setDeleted(type, [name], isPending: true)
+            state.withLock { $0.deletions[EntityGraph.key(Entity.self, name)] = $0.takeTicket() }
+            try await removeCopy(of: entity, name)
             try await holding([type]) {
-                try ledger.setDeleted(type, [name], isPending: true)
                 guard !isLocked else { return }
                 try await prepare()
                 try await deleteRecords([name], ofType: type)
@@ -33,6 +35,21 @@ extension CloudMapping {
             recover(from: error)
             throw error
         }
+    }
+
+    /// Removes an object that a sync has made of the record since the app removed its own.
+    private func removeCopy<E: CloudEntity>(of entity: E, _ name: String) async throws {
+        let key = EntityGraph.key(E.self, name)
+        guard let made = state.withLock({ $0.made.removeValue(forKey: key)?.object }),
+            !made.isSame(as: entity),
+            try await store.fetch(E.self, syncID: name)?.isSame(as: made) == true
+        else { return }
+        try await remove(E.self, name)
+    }
+
+    /// Whether an object was deleted here since a ticket was taken: what was fetched then still has it.
+    func wasDeleted<E: CloudEntity>(_ type: E.Type, _ name: String, since ticket: Int) -> Bool {
+        state.withLock { $0.deletions[EntityGraph.key(type, name), default: 0] > ticket }
     }
 
     /// Deletes records, and tells the other devices where the database does not.
@@ -59,4 +76,9 @@ extension CloudMapping {
             }
         }
     }
+}
+
+/// An object that the mapping made, as long as the store has it.
+struct MadeObject: Sendable {
+    weak let object: (any CloudEntity & AnyObject)?
 }

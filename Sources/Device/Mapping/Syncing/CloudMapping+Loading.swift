@@ -31,13 +31,15 @@ extension CloudMapping {
         objects: [String: any CloudEntity] = [:]
     ) async throws -> [String: any CloudEntity] {
         var objects = objects
+        let ticket = round?.ticket ?? state.withLock { $0.takeTicket() }
         var filled: [(record: CKRecord, links: [Links])] = []
         var level = records.filter { round?.isApplied($0) != true }
         while !level.isEmpty {
             var missing: Set<String> = []
             for record in level {
                 guard let type = entityType(named: record.recordType) else { continue }
-                let links = try await fill(type, from: record, isSync: round != nil, &objects)
+                let links = try await fill(
+                    type, from: record, isSync: round != nil, since: ticket, &objects)
                 round?.setApplied(record)
                 if let links { filled.append((record, links)) }
             }
@@ -61,10 +63,13 @@ extension CloudMapping {
         return objects
     }
 
-    /// - Parameter isSync: whether a newer edit, made since the sync compared both, stays as it is.
-    /// - Returns: what the references have until they are linked; nil for an object that stays as it is.
+    /// - Parameters:
+    ///   - isSync: whether a newer edit, made since the sync compared both, stays as it is.
+    ///   - ticket: from before the record was fetched.
+    /// - Returns: what the references have until they are linked; nil for an object that stays as it is, and for one that
+    ///   was deleted here meanwhile.
     private func fill<E: CloudEntity>(
-        _ type: E.Type, from record: CKRecord, isSync: Bool,
+        _ type: E.Type, from record: CKRecord, isSync: Bool, since ticket: Int,
         _ objects: inout [String: any CloudEntity]
     ) async throws -> [Links]? {
         let name = record.recordID.recordName
@@ -75,6 +80,12 @@ extension CloudMapping {
             entity = stored
         } else {
             entity = try await store.create(type, syncID: name)
+            let made = MadeObject(object: entity as? any CloudEntity & AnyObject)
+            state.withLock { $0.made[EntityGraph.key(type, name)] = made }
+            if wasDeleted(type, name, since: ticket) {
+                try await store.remove(type, syncID: name)
+                return nil
+            }
         }
         let map = E.cloudMap
         let theirs = map.changeMilliseconds(of: record) ?? .min

@@ -61,9 +61,14 @@ extension CloudMapping {
     func round(
         of types: [any CloudEntity.Type], isForced: Bool, isDry: Bool = false
     ) async throws -> SyncRound {
+        let ticket = state.withLock { state in
+            state.made = [:]
+            return state.takeTicket()
+        }
         let names = types.map { ($0.recordTypeName, ledger.knownNames($0.recordTypeName)) }
         return SyncRound(
-            isForced: isForced, isDry: isDry, knownNames: Dictionary(names) { $1 },
+            isForced: isForced, isDry: isDry, ticket: ticket,
+            knownNames: Dictionary(names) { $1 },
             entries: try await entriesForThisDevice())
     }
 
@@ -86,9 +91,16 @@ extension CloudMapping {
     }
 
     /// Takes note of what the app took over, then changes the cloud.
-    func finish<E: CloudEntity>(_ type: E.Type, _ comparison: TypeComparison) async throws {
+    ///
+    /// - Parameter ticket: from before the records were fetched.
+    func finish<E: CloudEntity>(
+        _ type: E.Type, _ comparison: TypeComparison, since ticket: Int
+    ) async throws {
         let map = E.cloudMap
-        let known = (comparison.new + comparison.updated + comparison.agreed).map { record in
+        let records = (comparison.new + comparison.updated + comparison.agreed).filter {
+            !wasDeleted(type, $0.recordID.recordName, since: ticket)
+        }
+        let known = records.map { record in
             (
                 record.recordID.recordName,
                 SyncLedger.Known(

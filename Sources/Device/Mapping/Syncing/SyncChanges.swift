@@ -37,7 +37,7 @@ public struct SyncChanges<Entity: CloudEntity>: Sendable {
     ///
     /// - Throws: ``MappingError``, or what the service says; the next sync tries again.
     public func finish() async throws {
-        try await mapping.finish(Entity.self, comparison)
+        try await mapping.finish(Entity.self, comparison, since: round.ticket)
     }
 }
 
@@ -54,6 +54,8 @@ final class SyncRound: Sendable {
     let isForced: Bool
     /// Whether objects keep even their names as they are.
     let isDry: Bool
+    /// Of the round, taken before anything was fetched.
+    let ticket: Int
     /// For this device, by type: names of deleted objects, and of their entries.
     let entries: [String: [String: String]]
 
@@ -62,11 +64,12 @@ final class SyncRound: Sendable {
     let knownNames: [String: Set<String>]
 
     init(
-        isForced: Bool, isDry: Bool, knownNames: [String: Set<String>],
+        isForced: Bool, isDry: Bool, ticket: Int, knownNames: [String: Set<String>],
         entries: [String: [String: String]]
     ) {
         self.isForced = isForced
         self.isDry = isDry
+        self.ticket = ticket
         self.knownNames = knownNames
         self.entries = entries
     }
