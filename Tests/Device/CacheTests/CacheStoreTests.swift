@@ -45,6 +45,36 @@ import Testing
         #expect(cloud.names() == ["b"])
     }
 
+    /// What was fetched of a zone is newer than the database's token: an answer that does not name the zone has lost it.
+    @Test func zoneThatTheDatabaseDoesNotNameIsFetchedOnceMore() async throws {
+        let device = try Device(MemoryCloud())
+        try device.save("a", "1")
+        try await device.cache.sync()
+        let store = device.cache.store
+        func zonesToFetch(after changed: [ZoneID]) throws -> [ZoneID] {
+            _ = try store.apply(DatabasePage(changed: changed, token: "token"), isFull: false)
+            return try store.backlog().zonesToFetch
+        }
+        func fetch(_ deletedNames: [String]) throws {
+            _ = try store.beginFetch(.list)
+            let page = ZonePage(deletedNames: deletedNames, token: "token", moreComing: false)
+            _ = try store.apply(page, of: .list)
+        }
+        // What was fetched so far is asked about, and an empty page asks for nothing.
+        _ = try zonesToFetch(after: [])
+        try fetch([])
+        #expect(try zonesToFetch(after: []) == [])
+        try fetch(["gone"])
+        #expect(try zonesToFetch(after: []) == [.list])
+        try fetch([])
+        #expect(try zonesToFetch(after: []) == [])
+        // A zone that is named is fetched for that.
+        try fetch(["gone"])
+        #expect(try zonesToFetch(after: [.list]) == [.list])
+        try fetch([])
+        #expect(try zonesToFetch(after: []) == [])
+    }
+
     @Test func fileThatIsNotSQLiteIsDamaged() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         try Data(repeating: 0x55, count: 8_192).write(to: URL(fileURLWithPath: path))

@@ -118,6 +118,29 @@ import Testing
         #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
+    /// The record that is repeatedly deleted is the former one of the name: the one that was made since is lost, and nobody
+    /// deleted it.
+    @Test func lostRecordMadeAnewSurvivesRepeatedDeletionOfTheFormer() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = cloud.copy()
+        try phone.delete("a")
+        try await phone.sync()
+        try await tablet.sync()
+        cloud.pass()
+        try tablet.save("a", "anew")
+        try await tablet.sync()
+        cloud.restore(copy)
+        // It has not heard of the new one.
+        try await phone.sync()
+        #expect(cloud.names() == ["b"])
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "anew", "b": "1"])
+        #expect(try lost(tablet) == ["a sent"])
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "anew", "b": "1"])
+        #expect(cloud.names() == ["a", "b"])
+    }
+
     /// Without a loss what a deletion meets is another record, which stays.
     @Test func deletionSparesRecordMadeAnewElsewhere() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])

@@ -148,6 +148,19 @@ extension CacheStore {
         return true
     }
 
+    /// The service names a deletion, and what is here was lost: where it was made under the name of a deleted record, it
+    /// is that one's deletion, which was lost too and repeated.
+    ///
+    /// - Returns: whether the record is sent as a new one.
+    func sendLostAnew(
+        _ name: String, _ zone: ZoneRow, _ lost: inout LostHistory?, _ database: Database
+    ) throws -> Bool {
+        guard lost != nil, let here = try record(name, zone, database),
+            madeAnewMilliseconds(here) != nil
+        else { return false }
+        return try sendLost(name, zone, &lost, database)
+    }
+
     /// Whether a change is refused because the record is gone, another, or older than this device had it, and
     /// the zone's changes were not asked: they tell whether it was deleted or lost.
     func mayBeLost(_ row: PendingRow, _ server: RecordSnapshot?) -> Bool {

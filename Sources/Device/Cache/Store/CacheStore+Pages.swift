@@ -94,7 +94,11 @@ extension CacheStore {
                 types = try file.types(database)
             }
             for name in page.deletedNames {
+                if try sendLostAnew(name, zone, &lost, database) { continue }
                 try meetDeletion(of: name, zone, &outcome, database)
+            }
+            if !page.records.isEmpty || !page.deletedNames.isEmpty {
+                try noteAhead(zone, database)
             }
             if !page.moreComing {
                 if zone.isRefetching {

@@ -50,18 +50,28 @@ extension CacheStore {
         try setText(nil, named: sentTagsName(of: zone), database)
     }
 
-    /// Lets zones be fetched that the database's changes would name for what was saved there, if the service still
-    /// had it.
-    func fetchZonesWithSentTags(butFor named: Set<ZoneID>, _ database: Database) throws {
+    private func aheadName(of zone: ZoneRow) -> String { "ahead/\(zone.key)" }
+
+    /// Notes that something of a zone was fetched which may be newer than the database's token.
+    func noteAhead(_ zone: ZoneRow, _ database: Database) throws {
+        guard try text(named: aheadName(of: zone), database) == nil else { return }
+        try setText("1", named: aheadName(of: zone), database)
+    }
+
+    /// Lets zones be fetched that the database's changes would name for what was saved or fetched there, if the service
+    /// still had it.
+    func fetchZonesAhead(butFor named: Set<ZoneID>, _ database: Database) throws {
         let rows = try Row.fetchAll(
             database,
             sql: """
                 SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
-                    AND 'sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
+                    AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
+                        OR 'ahead/' || id IN (SELECT name FROM flag WHERE \(isHere)))
                 """)
         for row in rows.map({ ZoneRow($0) }) where !named.contains(row.id) {
             try needFetch(of: row, database)
         }
+        try database.execute(sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'ahead/%'")
     }
 
     // MARK: Zones

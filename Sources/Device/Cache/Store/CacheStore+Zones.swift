@@ -232,7 +232,7 @@ extension CacheStore {
                 try setGeneration(generation, of: row, database)
             }
             let named = Set(pages.changed).union(pages.deleted.map(\.zone))
-            try fetchZonesWithSentTags(butFor: named, database)
+            try fetchZonesAhead(butFor: named, database)
             for row in try absentZones(isFull: isFull, doubted: doubted, database)
             where !named.contains(row.id) && !row.id.isDefault {
                 // Nobody is known to have deleted it: what is here, or was deleted here, may be all there is.
