@@ -60,7 +60,7 @@ import Testing
             let page = ZonePage(deletedNames: deletedNames, token: "token", moreComing: false)
             _ = try store.apply(page, of: .list)
         }
-        // What was fetched so far is asked about, and an empty page asks for nothing.
+        // What was sent so far is asked about, and an empty page asks for nothing.
         _ = try zonesToFetch(after: [])
         try fetch([])
         #expect(try zonesToFetch(after: []) == [])
@@ -68,10 +68,9 @@ import Testing
         #expect(try zonesToFetch(after: []) == [.list])
         try fetch([])
         #expect(try zonesToFetch(after: []) == [])
-        // A zone that is named is fetched for that.
-        try fetch(["gone"])
+        // A zone that is fetched because it was named is not asked again.
         #expect(try zonesToFetch(after: [.list]) == [.list])
-        try fetch([])
+        try fetch(["gone"])
         #expect(try zonesToFetch(after: []) == [])
     }
 

@@ -52,9 +52,14 @@ extension CacheStore {
 
     private func aheadName(of zone: ZoneRow) -> String { "ahead/\(zone.key)" }
 
-    /// Notes that something of a zone was fetched which may be newer than the database's token.
+    /// Notes that something of a zone was fetched which may be newer than the database's token: not because the database's
+    /// changes named it.
     func noteAhead(_ zone: ZoneRow, _ database: Database) throws {
-        guard try text(named: aheadName(of: zone), database) == nil else { return }
+        let isNamed = try Bool.fetchOne(
+            database.cachedStatement(sql: "SELECT needsFetch FROM zone WHERE id = ?"),
+            arguments: [zone.key])
+        guard isNamed == false, try text(named: aheadName(of: zone), database) == nil
+        else { return }
         try setText("1", named: aheadName(of: zone), database)
     }
 
