@@ -118,6 +118,7 @@ struct Shopping: AsyncParsableCommand {
                 author: account.author, settings: settings)
         }
         let store = try await open(owner)
+        if owner != .nobody { try await store.claimLists() }
         if owner != .nobody, folder.hasOwnerlessLists {
             let local = try await open(.nobody)
             try await store.adoptLists(of: local)

@@ -60,6 +60,22 @@ struct SignOutTests {
         #expect(try Data(contentsOf: file) == Data("a picture".utf8))
     }
 
+    /// Earlier versions moved the file of before a sign-in to the account.
+    @Test func fileOfBeforeSignInThatWasMovedIsClaimed() async throws {
+        let world = try ShoppingWorld()
+        let local = try await world.open("phone", user: nil)
+        let party = try await local.create(title: "Party")
+        try await local.close()
+        let phone = try await world.open("phone")
+        await #expect(throws: CacheError.self) { try await phone.sync() }
+        try await phone.claimLists()
+        try await phone.sync()
+        try await phone.close()
+        let tablet = try await world.open("tablet")
+        try await tablet.sync()
+        #expect(await tablet.list(party)?.title == "Party")
+    }
+
     /// A command that ends at once waits for these as for any change.
     @Test func leavingAndDeletingAreUnsentUntilTheyAreSent() async throws {
         let world = try ShoppingWorld()

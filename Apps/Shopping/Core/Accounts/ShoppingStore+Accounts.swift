@@ -30,6 +30,13 @@ extension ShoppingStore {
         }
     }
 
+    /// Says that what this file has is its user's, which it is: earlier versions moved the lists of before a sign-in here,
+    /// and syncing halted.
+    package func claimLists() async throws {
+        guard try await cache.status().userRecordName == nil else { return }
+        try await cache.adoptLocalRecords()
+    }
+
     private var ownListIDs: [ListID] { listsByID.keys.filter(\.isOwn) }
 
     private func savedRecords(of listID: ListID) async throws -> [CKRecord] {
