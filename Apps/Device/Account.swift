@@ -1,3 +1,5 @@
+import Foundation
+
 /// Who uses an app, and at which service, as the environment says.
 package struct Account: Sendable {
     /// How a person says who they are.
@@ -11,6 +13,9 @@ package struct Account: Sendable {
         case signedIn(String)
     }
 
+    /// Who an author is whom nobody has named.
+    package static let unnamed = "somebody"
+
     /// Who others read as the author of changes.
     package let author: String
     package let credential: Credential
@@ -18,13 +23,17 @@ package struct Account: Sendable {
     package let deviceName: String?
     /// Why this device shares nothing; nil when it does.
     package let localOnlyReason: String?
+    /// What to do where the device keeps a sign-in that the environment does not reach; nil elsewhere.
+    package let signInElsewhere: String?
 
     /// - Parameters:
     ///   - signedIn: the user of the sign-in that this device keeps.
     ///   - app: the command's name, for what the person is told to type.
     ///   - content: what the app keeps, as a sentence begins with it: "The lists stay".
+    ///   - keepsSignIn: whether the device keeps any sign-in, perhaps at another service.
     package init(
-        environment: [String: String], signedIn: String? = nil, app: String, content: String
+        environment: [String: String], signedIn: String? = nil, app: String, content: String,
+        keepsSignIn: Bool = false
     ) {
         func value(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -32,21 +41,35 @@ package struct Account: Sendable {
         let developmentUser = value("STRATUS_DEV_USER")
         serviceURL = value("STRATUS_URL")
         deviceName = value("STRATUS_DEVICE_ID")
-        author = developmentUser ?? value("USER") ?? "somebody"
+        author = developmentUser ?? value("USER") ?? Self.unnamed
         // The token first, as the connection does: the lists belong to the account that syncs them.
         credential =
             value("STRATUS_WEB_AUTH_TOKEN").map { .webAuthToken($0) }
             ?? developmentUser.map { .developmentUser($0) } ?? signedIn.map { .signedIn($0) }
             ?? .none
-        if serviceURL == nil {
-            localOnlyReason =
+        let reason: String? =
+            if let serviceURL, !Self.isAddress(serviceURL) {
+                "\(content) on this device: STRATUS_URL is \"\(serviceURL)\", and no address such as "
+                    + "http://127.0.0.1:8080."
+            } else if serviceURL == nil {
                 "\(content) on this device. To have all devices in step, see \(app) --help: STRATUS_URL."
-        } else if credential == .none {
-            localOnlyReason =
+            } else if credential == .none {
                 "\(content) on this device until you sign in: \(app) sign-in, or STRATUS_DEV_USER "
-                + "at a service that runs with --dev."
-        } else {
-            localOnlyReason = nil
-        }
+                    + "at a service that runs with --dev."
+            } else {
+                nil
+            }
+        let elsewhere =
+            reason != nil && credential == .none && keepsSignIn
+            ? "Somebody is signed in here at another address or with another API token: with STRATUS_URL and "
+                + "STRATUS_API_TOKEN as they were then, all of that account is here again."
+            : nil
+        signInElsewhere = elsewhere
+        localOnlyReason = reason.map { [$0, elsewhere].compactMap(\.self).joined(separator: " ") }
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        guard let url = URL(string: text), url.host()?.isEmpty == false else { return false }
+        return ["http", "https"].contains(url.scheme?.lowercased())
     }
 }

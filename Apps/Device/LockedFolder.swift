@@ -91,10 +91,22 @@ package final class LockedFolder: Sendable {
         // The service tells nobody of what their own device did: two devices of one name would miss each other's changes.
         environment["STRATUS_DEVICE_ID"] = Self.connectionName(
             given("STRATUS_DEVICE_ID") ?? deviceName, deviceID)
-        environment["STRATUS_KEY_FOLDER"] = given("STRATUS_KEY_FOLDER") ?? path + "/keys"
+        environment["STRATUS_KEY_FOLDER"] = keyFolder
         return CKContainer(
             identifier: identifier,
             connection: CloudConnection(environmentVariables: environment))
+    }
+
+    private var keyFolder: String {
+        let given = ProcessInfo.processInfo.environment["STRATUS_KEY_FOLDER"] ?? ""
+        return given.isEmpty ? path + "/keys" : given
+    }
+
+    /// Whether somebody is signed in on this device, at whatever service.
+    package var keepsSignIn: Bool {
+        // Without a folder nobody has signed in.
+        let names = try? FileManager.default.contentsOfDirectory(atPath: keyFolder)
+        return names?.contains { $0.hasSuffix(".sign-in") } == true
     }
 
     /// By this the service tells a user's devices apart; it begins with the name, for who reads a list of sessions.

@@ -9,3 +9,26 @@ extension String {
         return String(plain)
     }
 }
+
+extension String {
+    /// JSON in which nothing steers the terminal that it is printed on: what would is written as an escape, which
+    /// programs read as the same.
+    package var jsonShownInTerminal: String {
+        var plain = ""
+        for scalar in unicodeScalars {
+            let isSteering =
+                switch scalar.properties.generalCategory {
+                case .control: scalar != "\n"
+                case .format, .lineSeparator, .paragraphSeparator: scalar.value <= 0xFFFF
+                default: false
+                }
+            if isSteering {
+                let digits = String(scalar.value, radix: 16)
+                plain += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                plain.unicodeScalars.append(scalar)
+            }
+        }
+        return plain
+    }
+}

@@ -43,7 +43,8 @@ import Testing
         #expect(nobody.status == 1 && nobody.output.isEmpty)
         let wrong = try program(
             "stratus-login", ["--email", "ida@example.org"], environment, input: "wrong horse\n")
-        #expect(wrong.status == 1 && wrong.error.contains("is not right"))
+        #expect(wrong.status == 1 && wrong.error.contains("is not right."))
+        #expect(!wrong.error.contains("STRATUS_API_TOKEN"))
         let signIn = try program(
             "stratus-login", ["--email", "ida@example.org"], environment,
             input: Self.password + "\n")

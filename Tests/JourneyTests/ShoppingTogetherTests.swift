@@ -95,6 +95,23 @@ struct ShoppingTogetherTests {
         #expect(instance.terminate() == 0)
     }
 
+    /// What was made before there was an account goes to it, and a command that ends at once has sent what it did.
+    @Test func listOfBeforeTheServiceIsSentAndDeletedForGood() throws {
+        let instance = try ServedInstance(dataFolder: nil)
+        func onNewDevice(_ command: [String]) throws -> String {
+            try FileManager.default.removeItem(atPath: folder.path + "/alice")
+            _ = try shop("alice", ["do", "sync"], at: instance)
+            return try shop("alice", ["do"] + command, at: instance)
+        }
+        _ = try shop("alice", ["do", "new", "Party"])
+        #expect(try shop("alice", ["do", "sync"], at: instance) == "In step with the service.\n")
+        #expect(try onNewDevice(["lists"]).contains("Party"))
+        #expect(
+            try shop("alice", ["do", "delete", "Party"], at: instance) == "Party is deleted.\n")
+        #expect(try onNewDevice(["lists"]).contains("There is no list yet"))
+        #expect(instance.terminate() == 0)
+    }
+
     @Test func listIsPrintedForPrograms() throws {
         #expect(
             try shop("alice", ["do", "new", "Food"]) == "The list Food is made and open.\n")
@@ -181,7 +198,8 @@ struct ShoppingTogetherTests {
         try window.type("p")
         try window.wait(for: "> Food is not shared")
         try window.type("s")
-        try window.wait(for: "Link: ")
+        try window.wait(for: "  Link:")
+        try window.wait(for: "http://127.0.0.1:")
         window.forget()
         try window.type("i")
         try window.wait(for: ":invite _")
@@ -224,7 +242,7 @@ struct ShoppingTogetherTests {
         try window.resize(columns: 40, rows: 10)
         try window.wait(for: "\u{1B}[10;1H")
         #expect(!window.shown.contains("Any key goes back"))
-        try window.type("\u{1B}[6~")
+        try window.type("\u{1B}[6~\u{1B}[6~")
         try window.wait(for: "Any key goes back to the list.")
         try window.type("xq")
         try window.wait(for: "\u{1B}[?1049l")

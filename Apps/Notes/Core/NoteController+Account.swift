@@ -7,9 +7,11 @@ extension NoteController {
         of owner: String?, _ folder: String, _ container: CKContainer, _ version: Int,
         _ world: World
     ) throws -> CloudKitNote {
-        try CloudKitNote(
-            database: CloudKitNoteDatabase(container: container),
-            file: NoteFile(folder: folder, owner: owner), version: version, world: world)
+        let file = NoteFile(folder: folder, owner: owner)
+        if owner != nil { try adoptLocalNote(of: folder, in: file) }
+        return try CloudKitNote(
+            database: CloudKitNoteDatabase(container: container), file: file, version: version,
+            world: world)
     }
 
     /// Hears that somebody signs in or out. On Apple's platforms there is one account, and the object is nil.
@@ -65,12 +67,7 @@ extension NoteController {
         // What was not sent stays for the person who wrote it, and is seen by nobody else.
         let keepsFile = await former.copy.isUnsaved
         await former.retire()
-        let formerFile = NoteFile(folder: folder, owner: owner)
-        if owner == nil {
-            if next != nil { try adoptLocalNote(in: NoteFile(folder: folder, owner: next)) }
-        } else if !keepsFile {
-            try formerFile.remove()
-        }
+        if owner != nil, !keepsFile { try NoteFile(folder: folder, owner: owner).remove() }
         note = try Self.note(of: next, folder, container, version, world)
         owner = next
         await note.setDelegate(self)
@@ -78,7 +75,7 @@ extension NoteController {
     }
 
     /// A note of before the sign-in becomes the person's; of two the later one is shown, and the other kept.
-    private func adoptLocalNote(in file: NoteFile) throws {
+    private static func adoptLocalNote(of folder: String, in file: NoteFile) throws {
         let localFile = NoteFile(folder: folder, owner: nil)
         let local = try localFile.read()
         if let modified = local.modifiedMilliseconds {

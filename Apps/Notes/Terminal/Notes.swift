@@ -56,7 +56,7 @@ struct Notes: AsyncParsableCommand {
             let account = Account(
                 environment: ProcessInfo.processInfo.environment,
                 signedIn: container.connection.signedInUserRecordName, app: "notes",
-                content: "The note stays")
+                content: "The note stays", keepsSignIn: folder.keepsSignIn)
             let owner = try await account.owner(
                 knownTokens: folder.knownTokens,
                 asking: offline ? nil : { try await container.userRecordID().recordName })

@@ -178,7 +178,7 @@ actor NotesSession {
                 text: copy.text, modified: copy.modified, state: status.step.rawValue,
                 availability: status.availabilitySentence, error: status.error,
                 isSubscribed: copy.isSubscribed))
-        return String(decoding: data, as: UTF8.self)
+        return String(decoding: data, as: UTF8.self).jsonShownInTerminal
     }
 
     /// Prints what came by itself, where a person or a program reads along.

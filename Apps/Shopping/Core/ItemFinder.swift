@@ -47,7 +47,7 @@ public struct ItemFinder: Sendable {
     }
 
     private func ambiguous(_ text: String, _ found: [ShoppingItem]) -> NotFound {
-        let names = found.prefix(Self.namedCandidates).map { "\"\($0.name)\"" }
+        let names = found.prefix(Self.namedCandidates).map { "\"\(ListText.oneLine($0.name))\"" }
         let rest = found.count > names.count ? " and others" : ""
         return NotFound(
             description: "\"\(text)\" may be \(names.joined(separator: ", "))\(rest); "

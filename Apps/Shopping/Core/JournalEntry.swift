@@ -61,12 +61,13 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
     public let itemID: String?
     /// What the entry does.
     public let action: Action
-    /// The name, title or colour, by action; nil where the action needs none.
+    /// The name, title or colour, by action; nil where the action needs none. Longer ones are cut to
+    /// ``ShoppingLimits/textScalars``.
     public let value: String?
     /// The item that add and reorder place their item after; nil is the list's start.
     public let afterItemID: String?
     /// When the change was made, in milliseconds since 1970; see ``Journal/editTime(nowMilliseconds:)``.
-    public let editTimeMilliseconds: Int64
+    public internal(set) var editTimeMilliseconds: Int64
     /// What the device is called that the change was made on; people read it, and it decides nothing but order.
     public let device: String
     /// Which device that was; nil where the app that wrote the entry was too old to say.
@@ -91,12 +92,12 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         self.listID = listID
         self.itemID = itemID
         self.action = action
-        self.value = value
+        self.value = value.map(ListText.shortened)
         self.afterItemID = afterItemID
         self.editTimeMilliseconds = editTimeMilliseconds
-        self.device = device
+        self.device = ListText.shortened(device)
         self.deviceID = deviceID
-        self.author = author
+        self.author = ListText.shortened(author)
         self.appVersion = appVersion
         self.otherFields = otherFields
     }

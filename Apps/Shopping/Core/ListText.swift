@@ -95,6 +95,17 @@ public struct ListText: Sendable {
         return plain
     }
 
+    /// A text of somebody else, cut to what a person reads.
+    static func shortened(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard
+            let end = scalars.index(
+                scalars.startIndex, offsetBy: ShoppingLimits.textScalars,
+                limitedBy: scalars.endIndex), end < scalars.endIndex
+        else { return text }
+        return String(scalars[..<end]) + "…"
+    }
+
     private static func turnsDirection(_ scalar: Unicode.Scalar) -> Bool {
         (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }

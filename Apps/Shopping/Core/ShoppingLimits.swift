@@ -4,6 +4,11 @@ public enum ShoppingLimits {
     public static let pastedLines = 1_000
     /// Characters of a pasted line that become an item's name; longer lines are cut.
     public static let nameCharacters = 200
+    /// Unicode scalars of a name, a note or a title that are read and shown, whatever somebody else's program wrote.
+    public static let textScalars = 1_000
+    /// An entry counts as made at most this long after it came to the service: a year, in milliseconds. Later entries come
+    /// after it, so one from the end of time would leave no time for them.
+    public static let editTimeAheadMilliseconds: Int64 = 365 * 86_400_000
     /// Bytes of an item's picture, as the page takes it and shows it.
     public static let pictureBytes = 5 * 1_024 * 1_024
     /// Suggestions that one request returns at most.

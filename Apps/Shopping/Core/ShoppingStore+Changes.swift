@@ -195,14 +195,18 @@ extension ShoppingStore.KnownList {
         }
         for record in records {
             if var entry = JournalEntry(record) {
-                // What an entry says of its author is only what its device said.
-                if let creator = record.creatorUserRecordID?.recordName {
-                    if let name = people[creator] { entry.author = name }
-                    entry.creatorName = isMine(creator) ? nil : creator
+                // What an entry says of its author is only what its device said. Nobody changes entries: one that
+                // was changed is whoever's who did.
+                let saver = record.lastModifiedUserRecordID ?? record.creatorUserRecordID
+                if let saver = saver?.recordName {
+                    if let name = people[saver] { entry.author = name }
+                    entry.creatorName = isMine(saver) ? nil : saver
                 }
                 entries.append(entry)
-            } else if record.recordType == ShoppingRecord.shoppingListType {
-                rootTitle = record[ShoppingRecord.titleField] ?? ""
+            } else if record.recordType == ShoppingRecord.shoppingListType,
+                record.recordID.recordName == journal.listID
+            {
+                rootTitle = ListText.shortened(record[ShoppingRecord.titleField] ?? "")
             }
         }
         return journal.insert(entries)

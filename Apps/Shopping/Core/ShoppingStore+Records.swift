@@ -36,6 +36,11 @@ extension JournalEntry {
             fields[name] = JournalField(value)
         }
         self.init(id: record.recordID.recordName, fields: fields)
+        // On every device the same: the service says when it came.
+        guard let came = record.creationDate else { return }
+        let latest = Int64(came.timeIntervalSince1970 * 1_000)
+        editTimeMilliseconds = min(
+            max(editTimeMilliseconds, 0), latest + ShoppingLimits.editTimeAheadMilliseconds)
     }
 }
 

@@ -172,6 +172,9 @@ public actor ShoppingStore {
     public func sync() async throws {
         try await refetchIfLongAway()
         try await cache.sync()
+        if try activity.note(Self.unsentEnds) != nil {
+            try activity.setNote(Self.unsentEnds, nil)
+        }
         // The watching task takes and absorbs in one step of this actor, so nothing is in between.
         absorbUnseen()
         guard try await cache.status().lastSendMilliseconds != compactedSend else { return }
@@ -220,6 +223,17 @@ public actor ShoppingStore {
         if isOnline { await refetchWhenLongAway() }
         await cache.setEnabled(isOnline)
         if isOnline { await cache.fetchSoon() }
+    }
+
+    /// Under which it is noted that a list was left or deleted here since the last ``sync()``.
+    static let unsentEnds = "unsent ends"
+
+    /// Whether the service may not know all yet, lists that were left or deleted included.
+    public var hasUnsent: Bool {
+        get async throws {
+            if try activity.note(Self.unsentEnds) != nil { return true }
+            return try await status().pendingCount > 0
+        }
     }
 
     /// Is everything sent, what is pending, why not.

@@ -21,17 +21,15 @@ extension DeviceFolder {
     /// The file of somebody's lists, which only they can read; made when it does not exist.
     ///
     /// Somebody without a file gets the one that an earlier release kept for them, if it was synced with
-    /// their account; else the lists that were made before anybody signed in.
+    /// their account.
     func listsPath(of owner: AccountOwner) throws(Failure) -> String {
         let own = path(of: owner)
-        if !FileManager.default.fileExists(atPath: own), owner != .nobody {
-            if case .user(let recordName) = owner, formerOwner == recordName {
-                // Who is stopped between two of the renames finds all of it in one file.
-                try? CloudCache.emptyLog(ofFileAt: formerPath)
-                try move(formerPath, to: own)
-            } else {
-                try move(ownerlessPath, to: own)
-            }
+        if !FileManager.default.fileExists(atPath: own), case .user(let recordName) = owner,
+            formerOwner == recordName
+        {
+            // Who is stopped between two of the renames finds all of it in one file.
+            try? CloudCache.emptyLog(ofFileAt: formerPath)
+            try move(formerPath, to: own)
         }
         // SQLite gives its log the mode of the file.
         let descriptor = open(own, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
@@ -41,6 +39,17 @@ extension DeviceFolder {
         }
         close(descriptor)
         return own
+    }
+
+    /// Whether there is a file of lists that no account has yet.
+    var hasOwnerlessLists: Bool { FileManager.default.fileExists(atPath: ownerlessPath) }
+
+    /// Removes that file, and what belongs to it, when an account has the lists.
+    func removeOwnerlessLists() {
+        for ending in ["", "-wal", "-shm", "-lock", "-assets"] {
+            // What stays is adopted again, which adds nothing.
+            try? FileManager.default.removeItem(atPath: ownerlessPath + ending)
+        }
     }
 
     /// What to know about lists of an earlier release that ``listsPath(of:)`` has left alone; nil when there

@@ -40,6 +40,7 @@ final class DeviceFolder: Sendable {
     }
 
     var knownTokens: KnownTokens { folder.knownTokens }
+    var keepsSignIn: Bool { folder.keepsSignIn }
 
     /// The app's container as this device reaches it.
     func container(_ identifier: String) -> CKContainer {

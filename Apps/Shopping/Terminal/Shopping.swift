@@ -94,7 +94,7 @@ struct Shopping: AsyncParsableCommand {
             let account = Account(
                 environment: ProcessInfo.processInfo.environment,
                 signedIn: container.connection.signedInUserRecordName, app: "shopping",
-                content: "The lists stay")
+                content: "The lists stay", keepsSignIn: folder.keepsSignIn)
             return (folder, account, try await openStore(in: folder, account, container))
         } catch let error as DeviceFolder.Failure {
             throw OneSentence(description: error.description)
@@ -112,9 +112,20 @@ struct Shopping: AsyncParsableCommand {
         let owner = try await account.owner(
             knownTokens: folder.knownTokens,
             asking: offline ? nil : { try await container.userRecordID().recordName })
-        return try await ShoppingStore.open(
-            path: folder.listsPath(of: owner), container: container, device: deviceName,
-            author: account.author, settings: settings)
+        func open(_ owner: AccountOwner) async throws -> ShoppingStore {
+            try await ShoppingStore.open(
+                path: folder.listsPath(of: owner), container: container, device: deviceName,
+                author: account.author, settings: settings)
+        }
+        let store = try await open(owner)
+        if owner != .nobody { try await store.claimLists() }
+        if owner != .nobody, folder.hasOwnerlessLists {
+            let local = try await open(.nobody)
+            try await store.adoptLists(of: local)
+            try await local.close()
+            folder.removeOwnerlessLists()
+        }
+        return store
     }
 }
 

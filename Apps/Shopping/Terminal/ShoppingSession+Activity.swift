@@ -182,10 +182,11 @@ extension ShoppingSession {
             close()
             return lost == 0
                 ? "Your lists are removed from this device; they come back when you sign in."
-                : "Your lists are removed from this device, and \(lost) changes with them."
+                : "Your lists are removed from this device, and \(lost == 1 ? "1 change" : "\(lost) changes") "
+                    + "with them."
         } catch {
             throw CannotDo(
-                "Nothing is removed: \(pending) changes could not be sent. Try again with the service "
+                "Nothing is removed: \(pending == 1 ? "1 change" : "\(pending) changes") could not be sent. Try again with the service "
                     + "in reach, or type signout anyway to lose them. \(error)")
         }
     }

@@ -63,7 +63,10 @@ extension ShoppingSession {
             }
             lines.append("Service: \(account.serviceURL ?? "")")
         }
-        lines.append("You are \(account.author) on \(deviceName).")
+        lines.append(
+            account.author == Account.unnamed
+                ? "This device is called \(deviceName)."
+                : "You are \(account.author) on \(deviceName).")
         if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
         if let formerListsNotice { lines.append(formerListsNotice) }
         if let halt = status.haltReason { lines.append(halt.summary) }

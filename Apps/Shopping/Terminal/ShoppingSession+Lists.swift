@@ -4,7 +4,7 @@ import ShoppingCore
 extension ShoppingSession {
     func open(_ listID: ListID) async {
         guard let list = await store.list(listID) else { return }
-        if openListID != listID { numberedItemIDs = [] }
+        if openListID != listID { forgetNumbers() }
         openListID = listID
         wantedTitle = nil
         // The mode, and the notices that wait, are as they were left; a file that cannot be read opens as new.
@@ -17,7 +17,11 @@ extension ShoppingSession {
     func close() {
         openListID = nil
         screen = nil
-        numberedItemIDs = []
+        forgetNumbers()
+    }
+
+    private func forgetNumbers() {
+        (numberedItemIDs, numberedPersonIDs, shownRequesterIDs) = ([], [], nil)
     }
 
     /// Brings the screen up to the newest list.
@@ -44,8 +48,7 @@ extension ShoppingSession {
             }
             throw CannotDo(
                 await store.lists.isEmpty
-                    ? "There is no list yet; type new and a title."
-                    : "No list is open; type lists, then open and a title.")
+                    ? noListSentence : "No list is open; type lists, then open and a title.")
         }
         return (openListID, list)
     }
@@ -59,16 +62,19 @@ extension ShoppingSession {
     /// Opens a list that is here, or waits for it.
     func openOrAwait(_ title: String) async -> String {
         let lists = await store.lists
-        if let list = lists.first(where: { $0.title.lowercased() == title.lowercased() }) {
+        // Of several that are called the same none is opened.
+        if let list = try? Self.list(called: title, of: lists) {
             await open(list.id)
-            return "\(list.title) is open."
+            return "\(ListText.oneLine(list.title)) is open."
         }
         wantedTitle = title
         return "There is no list \(title) here yet; it opens when it appears, or type new \(title)."
     }
 
     func make(_ title: String) async throws -> String {
-        if await store.lists.contains(where: { $0.title.lowercased() == title.lowercased() }) {
+        // Another person's list may be called anything, and keeps nobody from making one.
+        let own = await store.lists.filter(\.id.isOwn)
+        if own.contains(where: { $0.title.lowercased() == title.lowercased() }) {
             throw CannotDo("There is a list \(title) already; type open \(title).")
         }
         await open(try await store.create(title: title))
@@ -78,13 +84,23 @@ extension ShoppingSession {
     func openList(_ text: String) async throws -> String {
         let list = try await findList(text)
         await open(list.id)
-        return "\(list.title) is open."
+        return "\(ListText.oneLine(list.title)) is open."
+    }
+
+    /// The list of a title, one's own where another person's has the same; nil where there is none.
+    private static func list(
+        called title: String, of lists: [ShoppingList]
+    ) throws -> ShoppingList? {
+        let called = lists.filter { $0.title.lowercased() == title.lowercased() }
+        let own = called.filter(\.id.isOwn)
+        if called.count < 2 || own.count == 1 { return own.first ?? called.first }
+        throw CannotDo("Several lists are called \"\(title)\"; type lists and use a number.")
     }
 
     func findList(_ text: String) async throws -> ShoppingList {
         let lists = await store.lists
         let wanted = text.lowercased()
-        if let list = lists.first(where: { $0.title.lowercased() == wanted }) { return list }
+        if let list = try Self.list(called: text, of: lists) { return list }
         if let number = Int(text), numberedListIDs.indices.contains(number - 1),
             let list = lists.first(where: { $0.id == numberedListIDs[number - 1] })
         {
@@ -103,12 +119,23 @@ extension ShoppingSession {
     func allLists() async -> String {
         let lists = await store.lists
         numberedListIDs = lists.map(\.id)
-        guard !lists.isEmpty else { return "There is no list yet; type new and a title." }
-        return lists.enumerated().map { index, list in
+        guard !lists.isEmpty else { return noListSentence }
+        var lines: [String] = []
+        for (index, list) in lists.enumerated() {
             let mark = list.id == openListID ? ">" : " "
-            return "\(mark) \(index + 1) \(ListText.oneLine(list.title)) "
-                + "(\(list.unticked.count) to buy)"
-        }.joined(separator: "\n")
+            // What another person calls their list is not mistaken for one's own.
+            let owner = list.id.isOwn ? nil : await store.sharing(of: list.id)?.owner?.name
+            lines.append(
+                "\(mark) \(index + 1) \(ListText.oneLine(list.title)) "
+                    + (owner.map { "of \(ListText.oneLine($0)) " } ?? "")
+                    + "(\(list.unticked.count) to buy)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var noListSentence: String {
+        ["There is no list yet; type new and a title.", account.signInElsewhere]
+            .compactMap(\.self).joined(separator: " ")
     }
 
     func show() async throws -> String {

@@ -72,8 +72,10 @@ extension ShoppingSession {
         guard let sharing = await store.sharing(of: listID) else {
             return "\(ListText.oneLine(list.title)) is not shared; type share."
         }
-        var lines = sharing.people.filter { $0.standing != .gone }.enumerated().map {
-            index, person in
+        let people = sharing.people.filter { $0.standing != .gone }
+        numberedPersonIDs = people.map(\.id)
+        shownRequesterIDs = sharing.requesterIDs
+        var lines = people.enumerated().map { index, person in
             var words = [person.isOwner ? "owner" : person.mayWrite ? "may write" : "may read"]
             if person.isMe { words.append("you") }
             if person.standing == .invited { words.append("invited") }
@@ -110,10 +112,17 @@ extension ShoppingSession {
 
     func answerRequests(approving: Bool) async throws -> String {
         let (listID, _) = try await openedList()
-        let names = await store.sharing(of: listID)?.requests ?? []
-        guard !names.isEmpty else { return "Nobody asks to join." }
+        let sharing = await store.sharing(of: listID)
+        // Who asks since the people were shown is shown first.
+        let shown = shownRequesterIDs ?? sharing?.requesterIDs ?? []
+        let names = zip(sharing?.requests ?? [], sharing?.requesterIDs ?? [])
+            .filter { shown.contains($1) }.map(\.0)
+        guard !names.isEmpty else {
+            return sharing?.requests.isEmpty == false
+                ? "Somebody else asks now; type people first." : "Nobody asks to join."
+        }
         try await needingService {
-            try await self.store.answerRequests(of: listID, approving: approving)
+            try await self.store.answerRequests(of: listID, approving: approving, only: shown)
         }
         return names.map { "\(ListText.oneLine($0)) \(approving ? "is invited" : "is denied")." }
             .joined(separator: "\n")
@@ -123,8 +132,14 @@ extension ShoppingSession {
         let (listID, _) = try await openedList()
         let people = await store.sharing(of: listID)?.people.filter { $0.standing != .gone } ?? []
         let named = people.filter { $0.name.lowercased() == text.lowercased() }
-        let numbered = Int(text).flatMap { people.indices.contains($0 - 1) ? people[$0 - 1] : nil }
-        guard let person = numbered ?? (named.count == 1 ? named[0] : nil), !person.isOwner else {
+        // As they were shown: who joins meanwhile takes nobody's number.
+        let shown = numberedPersonIDs.isEmpty ? people.map(\.id) : numberedPersonIDs
+        let numbered = Int(text).flatMap { shown.indices.contains($0 - 1) ? shown[$0 - 1] : nil }
+            .flatMap { id in people.first { $0.id == id } }
+        guard numbered != nil || named.count < 2 else {
+            throw CannotDo("Several people are called \"\(text)\"; type people and use a number.")
+        }
+        guard let person = numbered ?? named.first, !person.isOwner else {
             throw CannotDo("There is nobody \"\(text)\" to remove; type people.")
         }
         try await needingService { try await self.store.remove(person.id, from: listID) }

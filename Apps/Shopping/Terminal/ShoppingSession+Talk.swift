@@ -47,6 +47,6 @@ extension ShoppingSession {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let data = try encoder.encode(List(title: list.title, colour: list.colour, items: items))
-        return String(decoding: data, as: UTF8.self)
+        return String(decoding: data, as: UTF8.self).jsonShownInTerminal
     }
 }

@@ -32,8 +32,11 @@ actor ShoppingSession {
     private var isQuiet = false
     /// Whether the account's lists are removed, and the store closed.
     var isSignedOut = false
-    /// What the numbers of the last `show` and `lists` stand for.
+    /// What the numbers of the last `show`, `people` and `lists` stand for.
     var numberedItemIDs: [String] = []
+    var numberedPersonIDs: [String] = []
+    /// Who asked to join when the people were shown last; nil before that.
+    var shownRequesterIDs: [String]?
     var numberedListIDs: [ListID] = []
     private var pastedLines: [String]?
     private var watching: Task<Void, Never>?
@@ -95,8 +98,8 @@ actor ShoppingSession {
             await watching?.value
             return
         }
-        if account.localOnlyReason == nil, isOnline, try await store.status().pendingCount > 0 {
-            let store = store
+        let store = store
+        if account.localOnlyReason == nil, isOnline, try await store.hasUnsent {
             await withTaskGroup { group in
                 // Not reaching the service now loses nothing: the next start sends it.
                 group.addTask { try? await store.sync() }
@@ -128,9 +131,9 @@ actor ShoppingSession {
                 return
             }
             if command == .nothing, terminal.isInteractive { return }
-            terminal.answer(try await answer(to: command))
+            terminal.answer(try await answer(to: command).shownInTerminal)
         } catch {
-            terminal.answer("\(error)")
+            terminal.answer("\(error)".shownInTerminal)
         }
     }
 

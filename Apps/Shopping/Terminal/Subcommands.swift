@@ -39,7 +39,7 @@ extension Shopping {
         let session = try await openSession()
         await session.beginQuietly(listTitle: list, isOnline: !offline)
         do {
-            let text = try await body(session)
+            let text = try await body(session).shownInTerminal
             if !text.isEmpty { print(text, terminator: text.hasSuffix("\n") ? "" : "\n") }
         } catch let error as CannotDo {
             try await session.end()

@@ -12,6 +12,8 @@ package enum PageAction: Codable, Hashable, Sendable {
     case removePicture(itemID: String)
     case addAgain(itemID: String)
     case rename(itemID: String, name: String)
+    /// How many, from 1.
+    case count(itemID: String, number: Int)
     case note(itemID: String, text: String)
     case category(itemID: String, name: String)
     /// Within its aisle.

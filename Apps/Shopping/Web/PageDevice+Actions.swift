@@ -110,10 +110,15 @@ extension PageDevice {
             }
             return [
                 .addAgain(
-                    itemID: itemID, name: row.item.name, afterItemID: list.items.last?.id)
+                    itemID: itemID, name: row.item.text, afterItemID: list.items.last?.id)
             ]
         case .rename(let itemID, let name):
             return [.rename(itemID: itemID, name: try named(name))]
+        case .count(let itemID, let number):
+            guard Quantity.range.contains(number) else {
+                throw CannotDo("Type how many, from 1 to \(Quantity.range.upperBound).")
+            }
+            return [.quantity(itemID: itemID, number)]
         case .note(let itemID, let text):
             return [.note(itemID: itemID, text: Self.trimmed(text))]
         case .category(let itemID, let name):

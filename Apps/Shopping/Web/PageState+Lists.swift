@@ -36,7 +36,7 @@ extension PageState.OpenList {
         }
         notices = screen.notices.map {
             PageState.Notice(
-                id: $0.id, name: ListText.oneLine($0.name), addedBy: ListText.oneLine($0.addedBy))
+                id: $0.id, name: ListText.oneLine($0.text), addedBy: ListText.oneLine($0.addedBy))
         }
         self.sharing = sharing.map { PageState.Sharing($0) }
         duplicates = list.duplicates.map { $0.map { ListText.oneLine($0.name) } }
@@ -47,6 +47,7 @@ extension PageState.Row {
     init(_ row: ListScreen.Row, changedBy: String?) {
         id = row.id
         name = row.item.name.isEmpty ? "(no name)" : ListText.oneLine(row.item.name)
+        quantity = row.item.quantity
         note = row.item.note.flatMap { $0.isEmpty ? nil : ListText.oneLine($0) }
         category = row.item.category.map { ListText.oneLine($0) }
         picture = row.item.pictureEntryID

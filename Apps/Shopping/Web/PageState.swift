@@ -10,6 +10,7 @@ package struct PageState: Codable, Hashable, Sendable {
     /// A line of the open list.
     package struct Row: Codable, Hashable, Sendable {
         package let id, name: String
+        package let quantity: Int
         package let note, category: String?
         package let isTicked: Bool
         /// Another one each time the item gets another picture; nil without one.

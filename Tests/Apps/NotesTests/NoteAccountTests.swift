@@ -76,6 +76,21 @@ struct NoteAccountTests {
         #expect(try !String(decoding: phone.bytes(), as: UTF8.self).contains("sent"))
     }
 
+    /// Signing in may be another program's doing: the app finds its user at the start.
+    @Test func noteOfBeforeSignInIsAdoptedAtTheNextStart() async throws {
+        let world = try NotesWorld()
+        let before = try await world.open("phone", user: nil)
+        try await before.app.type("typed before")
+        await before.app.close()
+        let container = try await world.cloud.container(
+            NotesWorld.container, user: "alice", device: "phone")
+        let user = try await container.userRecordID().recordName
+        let phone = try await world.open("phone", container, owner: user, isStarted: false)
+        #expect(await phone.text == "typed before")
+        await phone.app.start()
+        #expect(try await world.open("tablet").text == "typed before")
+    }
+
     /// The app works before anybody signs in, and what was typed becomes the person's.
     @Test func noteOfBeforeSignInIsAdopted() async throws {
         let world = try NotesWorld()

@@ -24,22 +24,24 @@ import Testing
         #expect(paths.allSatisfy { ($0 as NSString).deletingLastPathComponent == path })
     }
 
-    /// Lists that were made before anybody signed in go to the first account, what lies in the log included.
-    @Test func listsMadeBeforeSignInMoveToFirstAccount() throws {
+    /// Lists that were made before anybody signed in stay in their file until the account's store has them.
+    @Test func listsOfBeforeSignInGoWhenTheyAreAdopted() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(!folder.hasOwnerlessLists)
         let before = try folder.listsPath(of: .nobody)
         for (ending, text) in [("", "lists"), ("-wal", "log")] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: before + ending))
         }
         let alice = try folder.listsPath(of: .user(recordName: "_alice"))
-        #expect(FileManager.default.contents(atPath: alice) == Data("lists".utf8))
-        #expect(FileManager.default.contents(atPath: alice + "-wal") == Data("log".utf8))
-        #expect(!FileManager.default.fileExists(atPath: before))
-        // What is made without an account afterwards is not mixed with an account's lists.
-        try Data("later".utf8).write(to: URL(fileURLWithPath: before))
-        #expect(try folder.listsPath(of: .user(recordName: "_alice")) == alice)
-        #expect(FileManager.default.contents(atPath: alice) == Data("lists".utf8))
+        #expect(FileManager.default.contents(atPath: alice) == Data())
+        #expect(folder.hasOwnerlessLists)
+        #expect(FileManager.default.contents(atPath: before + "-wal") == Data("log".utf8))
+        folder.removeOwnerlessLists()
+        #expect(!folder.hasOwnerlessLists)
+        let names = try FileManager.default.contentsOfDirectory(atPath: path)
+        #expect(!names.contains { $0.hasPrefix("lists.sqlite") })
+        #expect(FileManager.default.fileExists(atPath: alice))
     }
 
     /// Nobody else on the device reads the lists, also where an earlier release left them readable.

@@ -181,7 +181,7 @@ import Testing
         var model = model()
         model.page = .help
         #expect(!text(model, 40, 10).contains("Any key goes back to the list."))
-        _ = model.press(.pageDown)
+        for _ in 0..<2 { _ = model.press(.pageDown) }
         #expect(text(model, 40, 10).contains("Any key goes back to the list."))
         for _ in 0..<40 { _ = model.press(.down) }
         #expect(model.page == .help && text(model, 40, 10)[1] == "Any key goes back to the list.")

@@ -30,6 +30,40 @@ import Testing
         #expect(model.sheetPlace == 0)
     }
 
+    /// A link is for copying, and longer than most terminals are wide; so are the keys in a small one.
+    @Test(arguments: [(80, 24), (40, 12)]) func linkAndKeysAreWhole(_ width: Int, _ height: Int) {
+        var model = sheet()
+        let link =
+            "https://cloud.example.org/share/m27TNvIeAOIFM5fj3z8sjfbn#Groceries~"
+            + "fUBVeH55EK973tPDSU8uyjZUkKtw49_pCt4aveNgKBs"
+        model.pageLines[2] = "Link: " + link
+        func shown() -> [String] {
+            model.rows(width: width, height: height, hasColours: false)
+        }
+        func words(_ text: String) -> String {
+            text.split(separator: " ").joined(separator: " ")
+        }
+        #expect(shown().count == height && shown().allSatisfy { $0.count <= width })
+        #expect(shown().joined().contains(link))
+        #expect(words(shown().joined(separator: " ")).contains(words(ScreenModel.sheetKeys)))
+        model.message = "Nothing was changed: this needs the service. Try again later."
+        #expect(words(shown().joined(separator: " ")).contains(model.message))
+    }
+
+    @Test func everyWordOfTheHelpCanBeRead() {
+        var model = sheet()
+        model.page = .help
+        for width in [30, 40, 80] {
+            model.scroll = 0
+            for line in ScreenModel.help {
+                let rows = model.rows(width: width, height: 10, hasColours: false)
+                let words = rows.joined(separator: " ").split(separator: " ")
+                #expect(line.split(separator: " ").allSatisfy(words.contains), "\(line)")
+                _ = model.press(.down)
+            }
+        }
+    }
+
     @Test func keysAskForSharing() {
         var model = sheet()
         #expect(model.press(.character("s")) == .command("share"))

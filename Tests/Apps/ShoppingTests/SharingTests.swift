@@ -196,7 +196,13 @@ struct SharingTests {
         let phone = try await world.open("phone", user: alice)
         let bobs = try await world.open("bobs", user: bob)
         let weekly = try await phone.create(title: "Groceries")
-        try await phone.share(weekly)
+        let closed = try #require(try await phone.share(weekly).link)
+        #expect(
+            await #expect(throws: SharingRefused.self) { try await bobs.join(closed) }?.reason
+                == .notInvited)
+        #expect(
+            await #expect(throws: SharingRefused.self) { try await bobs.askToJoin(closed) }?.reason
+                == .noRequests)
         let link = try #require(
             try await phone.setLink(.invitedOnly, takesRequests: true, of: weekly).link)
         try await bobs.askToJoin(link)

@@ -28,6 +28,73 @@ struct SignOutTests {
         #expect(try await again.signOut(sendingFirst: false) == 1)
     }
 
+    /// What was made before anybody signed in comes with the sign-in, also where the account has lists here already.
+    @Test func listsOfBeforeSignInAreAdopted() async throws {
+        let world = try ShoppingWorld()
+        let local = try await world.open("local", user: nil)
+        let party = try await local.create(title: "Party")
+        try await local.perform([.add(names: ["Candles", "Wine"], afterItemID: nil)], in: party)
+        let candles = try #require(await local.list(party)?.items.first?.id)
+        let picture = FileManager.default.temporaryDirectory
+            .appendingPathComponent("picture-\(UUID().uuidString)")
+        try Data("a picture".utf8).write(to: picture)
+        defer { try? FileManager.default.removeItem(at: picture) }
+        try await local.setPicture(picture, of: candles, in: party)
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        for _ in 0..<2 {
+            try await phone.adoptLists(of: local)
+            #expect(await phone.lists.map(\.title) == ["Groceries", "Party"])
+            #expect(await phone.list(party) == local.list(party))
+            #expect(try await phone.activity(of: party).count == 4)
+            try await phone.sync()
+            #expect(try await phone.status().haltReason == nil)
+            #expect(try await phone.refusedChanges().map(\.sentence) == [])
+        }
+        try await local.close()
+        let tablet = try await world.open("tablet")
+        try await tablet.sync()
+        #expect(await tablet.list(party)?.items.map(\.name) == ["Candles", "Wine"])
+        #expect(await tablet.list(weekly) != nil)
+        let file = try #require(try await tablet.picture(of: candles, in: party))
+        #expect(try Data(contentsOf: file) == Data("a picture".utf8))
+    }
+
+    /// Earlier versions moved the file of before a sign-in to the account.
+    @Test func fileOfBeforeSignInThatWasMovedIsClaimed() async throws {
+        let world = try ShoppingWorld()
+        let local = try await world.open("phone", user: nil)
+        let party = try await local.create(title: "Party")
+        try await local.close()
+        let phone = try await world.open("phone")
+        await #expect(throws: CacheError.self) { try await phone.sync() }
+        try await phone.claimLists()
+        try await phone.sync()
+        try await phone.close()
+        let tablet = try await world.open("tablet")
+        try await tablet.sync()
+        #expect(await tablet.list(party)?.title == "Party")
+    }
+
+    /// A command that ends at once waits for these as for any change.
+    @Test func leavingAndDeletingAreUnsentUntilTheyAreSent() async throws {
+        let world = try ShoppingWorld()
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.sync()
+        #expect(try await !phone.hasUnsent)
+        try await phone.delete(weekly)
+        #expect(try await phone.hasUnsent)
+        try await phone.close()
+        let again = try await world.open("phone")
+        #expect(try await again.hasUnsent)
+        try await again.sync()
+        #expect(try await !again.hasUnsent)
+        let tablet = try await world.open("tablet")
+        try await tablet.sync()
+        #expect(await tablet.lists.isEmpty)
+    }
+
     @Test func modeAndNoticesSurviveRestart() async throws {
         let world = try ShoppingWorld()
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
@@ -85,13 +152,12 @@ struct SignOutTests {
         try await phone.sync()
         // More than a record can hold.
         try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
-        let milk = try #require(await phone.list(weekly)?.items.first?.id)
-        let text = String(repeating: "much ", count: 300_000)
-        try await phone.perform([.note(itemID: milk, text: text)], in: weekly)
+        let nothing = String(repeating: "much ", count: 300_000)
+        try await phone.perform([.note(itemID: nothing, text: "much")], in: weekly)
         try await phone.sync()
         let refused = try await phone.refusedChanges()
         #expect(refused.count == 1)
-        #expect(refused.first?.sentence.hasPrefix("note Milk: ") == true)
+        #expect(refused.first?.sentence.hasPrefix("note much: ") == true)
         #expect(refused.first?.listID == weekly)
         // It stands in the activity, once a day, also after it was settled and over a restart.
         func errors(_ store: ShoppingStore) async throws -> [String] {

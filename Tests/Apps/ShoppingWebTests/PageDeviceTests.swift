@@ -39,6 +39,24 @@ struct PageDeviceTests {
         #expect(try await phone.shown().sync.kind == .local)
     }
 
+    @Test func howManyIsShownAndChanged() async throws {
+        let phone = try await world.device("phone", user: nil)
+        try await phone.act(.create(title: "Food"))
+        try await phone.act(.add(text: "2 × Milk; Bread"))
+        let milk = try #require(try await phone.shown().row("Milk"))
+        #expect(milk.quantity == 2)
+        #expect(try await phone.shown().row("Bread")?.quantity == 1)
+        try await phone.act(.count(itemID: milk.id, number: 6))
+        #expect(try await phone.shown().row("Milk")?.quantity == 6)
+        for number in [0, -1, 10_000] {
+            #expect(try await phone.act(.count(itemID: milk.id, number: number)).isError)
+        }
+        try await phone.act(.goShopping)
+        try await phone.act(.remove(itemID: milk.id))
+        try await phone.act(.addAgain(itemID: milk.id))
+        #expect(try await phone.shown().row("Milk")?.quantity == 6)
+    }
+
     @Test func changeOfAnotherPersonIsMarkedAndAnnounced() async throws {
         let (alice, bob) = try await shoppers()
         let milk = try #require(try await bob.shown().row("Milk"))

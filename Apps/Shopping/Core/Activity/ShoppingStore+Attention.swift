@@ -126,21 +126,4 @@ extension ShoppingStore {
         guard try activity.note("shopping \(listID)") != shown else { return }
         try activity.setNote("shopping \(listID)", shown)
     }
-
-    // MARK: Leaving
-
-    /// Ends the account's lists on this device, closes the store, and ends the sign-in that the device keeps.
-    ///
-    /// - Parameter sendingFirst: sends what is pending, and throws without removing anything where that fails; else
-    ///   what was not sent is lost.
-    /// - Returns: how many changes were not sent.
-    @discardableResult
-    public func signOut(sendingFirst: Bool) async throws -> Int {
-        let unsent = try await cache.signOut(sendingFirst ? .sendThenRemove : .remove)
-        try activity.removeEverything()
-        listsByID = [:]
-        try await close()
-        if container.connection.signedInUserRecordName != nil { try await container.signOut() }
-        return unsent.count
-    }
 }

@@ -44,6 +44,8 @@ public struct ListSharing: Hashable, Sendable {
     public let takesRequests: Bool
     /// Who asks to join, by name; the owner sees them.
     public let requests: [String]
+    /// The user record names of those, in the same order.
+    public let requesterIDs: [String]
 
     public var me: ListPerson? { people.first(where: \.isMe) }
     public var owner: ListPerson? { people.first(where: \.isOwner) }
@@ -64,6 +66,7 @@ extension ListSharing {
             .sorted { ($0.isOwner ? 0 : 1, $0.name, $0.id) < ($1.isOwner ? 0 : 1, $1.name, $1.id) }
         takesRequests = share.allowsAccessRequests
         requests = share.requesters.map { $0.userIdentity.shownName }
+        requesterIDs = share.requesters.map { $0.userIdentity.userRecordID?.recordName ?? "" }
     }
 }
 
@@ -88,9 +91,10 @@ extension CKUserIdentity {
     var shownName: String {
         let parts = [nameComponents?.givenName, nameComponents?.familyName].compactMap { $0 }
             .filter { !$0.isEmpty }
-        return parts.isEmpty
-            ? lookupInfo?.emailAddress ?? lookupInfo?.phoneNumber ?? "somebody"
-            : parts.joined(separator: " ")
+        return ListText.shortened(
+            parts.isEmpty
+                ? lookupInfo?.emailAddress ?? lookupInfo?.phoneNumber ?? "somebody"
+                : parts.joined(separator: " "))
     }
 }
 
@@ -98,6 +102,7 @@ extension CKUserIdentity {
 public struct SharingRefused: Error, Hashable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
         case noAccount, accountUnknown, sharedAlready, notShared, notOwner, hereAlready, turnedOff
+        case noList, notInvited, noRequests
     }
 
     public let reason: Reason
@@ -118,6 +123,13 @@ public struct SharingRefused: Error, Hashable, CustomStringConvertible {
         case .notShared: "\(detail) is not shared."
         case .notOwner: "Only the owner of \(detail) can do this."
         case .hereAlready: "\(detail) is on this device already."
+        case .notInvited:
+            "This link opens no list for you: ask its owner to invite you, or type ask and the link where they take "
+                + "requests."
+        case .noRequests:
+            "Nobody is asked by this link: its owner takes no requests. Ask them to invite you."
+        case .noList:
+            "This link is of something else than a shopping list; open it with its own app."
         case .turnedOff: "This version of the app joins shared lists, and does not share any yet."
         }
     }

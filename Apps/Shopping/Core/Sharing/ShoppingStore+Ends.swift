@@ -8,7 +8,8 @@ import StratusCache
 #endif
 
 // When a shared list goes, a participant's device learns only that its zone is gone. Why, it asks: whoever stops or
-// deletes leaves a word in the public database, under the share's name, which nobody else knows.
+// deletes leaves a word in the public database, under the share's name, which only those who share the list know. One of
+// them may have written there first: such a word is not the owner's, and nobody believes it.
 
 /// How a list of another person ended.
 enum ListEnd: String, Sendable {
@@ -20,7 +21,7 @@ extension ShoppingStore {
         CKRecord.ID(recordName: "end-" + share.recordID.recordName)
     }
 
-    /// Leaves the word for the participants.
+    /// Leaves the word for the participants, where nobody else has taken its name: the end matters more than its word.
     func noteEnd(_ end: ListEnd, of share: CKShare) async throws {
         let record = CKRecord(
             recordType: ShoppingRecord.listEndType, recordID: Self.endID(share))
@@ -28,14 +29,17 @@ extension ShoppingStore {
         // Stopped, shared again by mistake and deleted: the last word counts.
         let results = try await container.publicCloudDatabase.modifyRecords(
             saving: [record], deleting: [], savePolicy: .allKeys)
-        for result in results.saveResults.values { _ = try result.get() }
+        for case .failure(let error) in results.saveResults.values {
+            if case CKError.permissionFailure = error { continue }
+            throw error
+        }
     }
 
     /// Tells why a list of another person is gone.
     func tellEnd(of listID: ListID, _ known: KnownList) async {
         let owner = known.share.map { ListSharing($0).owner?.name ?? "" } ?? ""
         let kind: ShoppingChange.Kind
-        switch await end(of: known) {
+        switch await end(of: known, ownedBy: listID.ownerName) {
         case .success(.stopped): kind = .sharingStopped
         case .success(.deleted): kind = .listDeletedByOwner
         case .success(nil): kind = .removedFromList
@@ -44,10 +48,15 @@ extension ShoppingStore {
         tell(ShoppingChange(kind, listID: listID, listTitle: known.title, author: owner))
     }
 
-    private func end(of known: KnownList) async -> Result<ListEnd?, any Error> {
+    private func end(
+        of known: KnownList, ownedBy ownerName: String?
+    ) async -> Result<ListEnd?, any Error> {
         guard let share = known.share else { return .failure(CKError(.unknownItem)) }
         do {
             let record = try await container.publicCloudDatabase.record(for: Self.endID(share))
+            guard record.creatorUserRecordID?.recordName == ownerName else {
+                return .failure(CKError(.unknownItem))
+            }
             return .success(
                 (record[ShoppingRecord.endField] as String?).flatMap(ListEnd.init(rawValue:)))
         } catch let error as CKError where error.code == .unknownItem {

@@ -87,9 +87,17 @@ extension ShoppingStore {
     }
 
     /// Lets everybody in who asks, or nobody; only the owner can.
-    public func answerRequests(of listID: ListID, approving: Bool) async throws {
+    ///
+    /// - Parameter requesterIDs: as ``ListSharing/requesterIDs``: whom the owner has seen; nil for all.
+    public func answerRequests(
+        of listID: ListID, approving: Bool, only requesterIDs: [String]? = nil
+    ) async throws {
         let share = try ownedShare(of: listID)
-        let askers = share.requesters.compactMap(\.userIdentity.userRecordID)
+        @Sendable func isMeant(_ identity: CKUserIdentity) -> Bool {
+            requesterIDs?.contains(identity.userRecordID?.recordName ?? "") ?? true
+        }
+        let askers = share.requesters.map(\.userIdentity).filter(isMeant)
+            .compactMap(\.userRecordID)
         guard !askers.isEmpty else { return }
         var people: [CKShare.Participant] = []
         if approving {
@@ -104,7 +112,7 @@ extension ShoppingStore {
             if approving {
                 for person in chosen { share.addParticipant(person) }
             } else {
-                share.denyRequesters(share.requesters)
+                share.denyRequesters(share.requesters.filter { isMeant($0.userIdentity) })
             }
         }
     }
@@ -112,33 +120,39 @@ extension ShoppingStore {
     /// Asks the owner of a link to be let in, where they take such requests.
     public func askToJoin(_ link: URL) async throws {
         for result in try await container.requestShareAccess(for: [link]).values {
-            try result.get()
+            do {
+                try result.get()
+            } catch CKError.unknownItem {
+                throw SharingRefused(.noRequests)
+            }
         }
     }
 
     /// Joins a list by its link; the list is here when this returns.
     ///
-    /// - Throws: ``SharingRefused`` `hereAlready` for a list of this device, which is then named by its identity.
+    /// - Throws: ``SharingRefused``: `hereAlready` for a list of this device, `noList` for what another app shares.
     public func join(_ link: URL) async throws -> ListID {
         switch try await container.accountStatus() {
         case .available: break
         case .noAccount, .restricted: throw SharingRefused(.noAccount)
         default: throw SharingRefused(.accountUnknown)
         }
-        let metadata = try await container.shareMetadata(for: link)
-        if let rootID = metadata.hierarchicalRootRecordID, let listID = ListID(rootID.zoneID) {
-            // One's own list is seen under its owner's record name here.
-            let own = ListID(listID.name)
-            let isMine = metadata.participantRole == .owner
-            if let known = listsByID[isMine ? own : listID] {
-                throw SharingRefused(.hereAlready, known.title)
-            }
+        let metadata: CKShare.Metadata
+        do {
+            metadata = try await container.shareMetadata(for: link)
+        } catch CKError.unknownItem {
+            throw SharingRefused(.notInvited)
+        }
+        guard let rootID = metadata.hierarchicalRootRecordID, let wanted = ListID(rootID.zoneID)
+        else { throw SharingRefused(.noList) }
+        // One's own list is seen under its owner's record name here.
+        let isMine = metadata.participantRole == .owner
+        if let known = listsByID[isMine ? ListID(wanted.name) : wanted] {
+            throw SharingRefused(.hereAlready, known.title)
         }
         let zoneID = try await cache.acceptShare(at: link)
         absorbUnseen()
-        guard let listID = ListID(zoneID) else {
-            throw SharingRefused(.notShared, link.absoluteString)
-        }
+        guard let listID = ListID(zoneID) else { throw SharingRefused(.noList) }
         try readWholeList(listID)
         return listID
     }
@@ -147,6 +161,7 @@ extension ShoppingStore {
     public func leave(_ listID: ListID) throws {
         guard let known = listsByID[listID] else { throw UnknownList(listID: listID) }
         guard !listID.isOwn else { throw SharingRefused(.notShared, known.title) }
+        try activity.setNote(Self.unsentEnds, "")
         try cache.leaveShare(inZoneWith: listID.zoneID)
         forgetList(listID, .left)
     }
@@ -169,6 +184,7 @@ extension ShoppingStore {
         guard listID.isOwn else { return try leave(listID) }
         guard let known = listsByID[listID] else { throw UnknownList(listID: listID) }
         if let share = known.share { try await noteEnd(.deleted, of: share) }
+        try activity.setNote(Self.unsentEnds, "")
         try await cache.deleteZone(listID.zoneID)
         forgetList(listID, .deletedHere)
     }

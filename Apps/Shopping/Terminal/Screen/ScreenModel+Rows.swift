@@ -27,14 +27,16 @@ extension ScreenModel {
     /// The lines of the screen, from top to bottom; always as many as the height.
     func lines(width: Int, height: Int) -> [Line] {
         let head = [Line(text: heading, style: .heading)]
-        let foot = footLines
+        let foot = footLines(width, height)
         let room = max(0, height - head.count - foot.count)
         var body: [Line]
         switch page {
         case .list: body = window(listLines, room)
-        case .people: body = window(sheetLines, room)
+        case .people: body = window(sheetLines.flatMap { Self.wrapped($0, width) }, room)
         case .help, .activity, .queue:
-            body = shownPageLines.dropFirst(scroll).prefix(room).map { Line(text: $0) }
+            body = Array(
+                shownPageLines.dropFirst(scroll)
+                    .flatMap { Self.wrapped(Line(text: $0), width) }.prefix(room))
         }
         body += Array(repeating: Line(text: ""), count: max(0, room - body.count))
         return (head + body + foot).prefix(height).map {
@@ -88,7 +90,10 @@ extension ScreenModel {
         return Line(text: text, style: style)
     }
 
-    private var footLines: [Line] {
+    /// Lines that a message takes at most.
+    private static let messageLines = 3
+
+    private func footLines(_ width: Int, _ height: Int) -> [Line] {
         var lines: [Line] = []
         if let input {
             lines += suggestions.enumerated().map { index, name in
@@ -98,8 +103,8 @@ extension ScreenModel {
             }
             lines.append(Line(text: (typesCommand ? ":" : "Add: ") + input + "_"))
         } else {
-            lines.append(
-                Line(text: message.isEmpty ? keyLine : message))
+            let said = Self.wrapped(Line(text: message.isEmpty ? keyLine : message), width)
+            lines += said.prefix(max(1, min(Self.messageLines, height - 4)))
         }
         lines.append(Line(text: syncLine, style: .heading))
         return lines
@@ -115,6 +120,33 @@ extension ScreenModel {
         let place = lines.firstIndex { $0.style == .cursor } ?? 0
         let first = min(max(0, place - room / 2), lines.count - room)
         return Array(lines[first..<first + room])
+    }
+
+    /// A line as many as its text takes, each ending at a space where there is one: what does not fit, such as a link,
+    /// is read and copied all the same.
+    static func wrapped(_ whole: Line, _ width: Int) -> [Line] {
+        guard width > 0 else { return [whole] }
+        var texts: [String] = []
+        var text = ""
+        var columns = 0
+        for character in ListText.oneLine(whole.text) {
+            if columns + character.columns > width, !text.isEmpty {
+                var rest = ""
+                if let space = text.lastIndex(of: " "),
+                    text[..<space].contains(where: { $0 != " " })
+                {
+                    rest = String(text[text.index(after: space)...])
+                    text = String(text[..<space])
+                }
+                texts.append(text)
+                text = rest
+                columns = rest.reduce(0) { $0 + $1.columns }
+                if character == " ", rest.isEmpty { continue }
+            }
+            text.append(character)
+            columns += character.columns
+        }
+        return (texts + [text]).map { Line(text: $0, style: whole.style) }
     }
 
     /// Cuts a text to a number of columns; wide characters, such as those of Chinese, take two.

@@ -91,7 +91,7 @@ function changeRow(line, row) {
   line.classList.toggle('ticked', row.isTicked);
   line.classList.toggle('removed', row.isRemoved);
   line.classList.toggle('changed', Boolean(row.changedBy));
-  setText(line.querySelector('.name'), row.name);
+  setText(line.querySelector('.name'), row.quantity > 1 ? `${row.quantity} × ${row.name}` : row.name);
   const words = [row.isRemoved ? 'taken off the list' : null, row.note,
     row.isTicked && row.tickedBy && !row.changedBy ? `bought by ${row.tickedBy}` : null];
   setText(line.querySelector('.note'), words.filter(Boolean).join(' · '));

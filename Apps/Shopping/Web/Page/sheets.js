@@ -24,6 +24,7 @@ export function openItem(id) {
   if (!item) return;
   itemID = id;
   byID('item-name').value = item.name;
+  byID('item-count').value = item.quantity;
   byID('item-note').value = item.note ?? '';
   byID('item-category').value = item.category ?? '';
   setText(byID('item-title'), item.name);
@@ -220,6 +221,8 @@ function prepareItem() {
     const [name, note, category] = ['item-name', 'item-note', 'item-category'].map((id) => byID(id).value.trim());
     const asked = [];
     if (name !== item?.name) asked.push({ rename: { itemID, name } });
+    const number = Number(byID('item-count').value);
+    if (number !== item?.quantity) asked.push({ count: { itemID, number } });
     if (note !== (item?.note ?? '')) asked.push({ note: { itemID, text: note } });
     if (category !== (item?.category ?? '')) asked.push({ category: { itemID, name: category } });
     for (const action of asked) {

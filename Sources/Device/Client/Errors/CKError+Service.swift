@@ -164,7 +164,8 @@ extension ServiceError {
 
     /// What to do where the service's words, which are Apple's, do not tell; they come first.
     fileprivate var advice: String? {
-        if code == .authenticationFailed {
+        // A wrong password, or an address that a token is not for: the sentence says so itself.
+        if code == .authenticationFailed, !reason.hasSuffix(".") {
             return reason + ": the service takes no such token for this container and environment."
                 + " Set STRATUS_API_TOKEN to one that `stratus token create` made for them;"
                 + " \"development\" is good with --dev alone."

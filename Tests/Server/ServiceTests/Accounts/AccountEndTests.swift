@@ -212,6 +212,30 @@ import Testing
         #expect(try await people.ole.lookup(["needed"], scope: .public)[0].values == [:])
     }
 
+    /// What goes may have been all that kept another record, however many times in a row: nothing that could go is left.
+    @Test func recordsGoWhoseLastNeedGoesWithOthers() async throws {
+        let people = try await People()
+        let (ida, ole) = (people.ida, people.ole)
+        // Four requests of 50; each record is needed by one of Ole's, which goes with the one 50 further on.
+        let names = (100..<300).map { "i\($0)" }
+        try await ida.modify(names.map { hut(.create, $0) }, scope: .public)
+        try await ole.modify(
+            zip(names, names.dropFirst(50)).map { needed, next in
+                let reference = Reference(recordName: needed, action: .validate)
+                return hut(
+                    .create, "with \(next)",
+                    [
+                        Field(name: "other", value: .reference(reference)),
+                        Self.needing(next, .deleteSelf),
+                    ])
+            }, scope: .public)
+        let some = [names[0], names[60], names[149], names[199], "with i150", "with i299"]
+        #expect(try await people.living(some) == some)
+        try await people.end()
+        #expect(try await people.living(some) == [])
+        #expect(try await people.living(Array(names.prefix(150))) == [])
+    }
+
     /// A schema may say that nobody reads or deletes what people made; the account is theirs all the same.
     @Test func grantsKeepNobodyFromOwnRecords() async throws {
         let people = try await People()
