@@ -42,6 +42,7 @@ extension CKSyncEngine {
             /// Zones whose fetch was begun without a token and has not ended, each with a number of its own.
             var fetchesFromBeginning: [ZoneID: Int] = [:]
             var fetchCount = 0
+            var databaseFetchCount = 0
         }
 
         private let content: Mutex<Content>
@@ -113,6 +114,13 @@ extension CKSyncEngine {
         /// deleted is not among them. To be asked while it handles them, and their end.
         package func fetchFromBeginning(of zone: ZoneID) -> Int? {
             content.withLock { $0.fetchesFromBeginning[zone] }
+        }
+
+        /// How often the database's changes were fetched to their end, since the engine was made.
+        package var databaseFetchCount: Int { content.withLock { $0.databaseFetchCount } }
+
+        func noteDatabaseFetched() {
+            content.withLock { $0.databaseFetchCount += 1 }
         }
 
         func beginsFromBeginning(_ zone: ZoneID) {

@@ -123,9 +123,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         await driver.cancelOperations()
     }
 
-    /// Lets a zone's changes be fetched as after a notification; with the next ``fetchChanges(_:)`` where the engine is
-    /// not automatic.
-    package func fetchSoon(_ zone: ZoneID) async { await driver.fetchSoon(zone) }
+    /// Lets a zone's changes be fetched as after a notification, nil those of the database; with the next
+    /// ``fetchChanges(_:)`` where the engine is not automatic.
+    package func fetchSoon(_ zone: ZoneID?) async { await driver.fetchSoon(zone) }
 
     public var description: String {
         "<CKSyncEngine: \(database), \(state.ledger.pending.count) pending>"

@@ -125,6 +125,7 @@ extension EngineDriver {
                 await refocusPage(&round, engine)
             }
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
+            state.noteDatabaseFetched()
         } catch {
             // Zones that earlier pages named are fetched all the same; the failure is told below.
             for zone in changed where !gone.contains(zone) { session.notified(of: zone) }

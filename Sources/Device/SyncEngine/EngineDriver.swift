@@ -253,8 +253,8 @@ actor EngineDriver {
         }
     }
 
-    /// A zone is to be fetched, whether or not the service tells of changes.
-    func fetchSoon(_ zone: ZoneID) {
+    /// A zone is to be fetched, or the database, whether or not the service tells of changes.
+    func fetchSoon(_ zone: ZoneID?) {
         session.notified(of: zone)
         notified()
     }

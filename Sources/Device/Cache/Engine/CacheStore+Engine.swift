@@ -30,12 +30,14 @@ extension CacheStore {
     }
 
     /// Zones that came and went; the tokens are the engine's.
+    ///
+    /// - Parameter doubted: as of ``apply(_:isFull:doubted:)``.
     func applyFromEngine(
-        changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)]
+        changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)], doubted: [ZoneID] = []
     ) throws -> CacheOutcome {
         let page = DatabasePage(
             changed: changed, deleted: deleted.map { (zone: $0.0, reason: $0.1) }, token: "")
-        return try apply(page, isFull: false).outcome
+        return try apply(page, isFull: false, doubted: doubted).outcome
     }
 
     /// Records that came and went. The engine may tell of them before it tells of their zone.

@@ -19,11 +19,17 @@ extension EngineStore {
                     }))
         case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
         case .didFetchRecordZoneChanges(let zone): try ended(zone, engine)
+        case .didFetchChanges: try decideDoubts(engine)
         case .sentDatabaseChanges(let sent):
+            var refused: [ZoneID: SyncFailure] = [:]
+            for failed in sent.failedZoneSaves
+            where RecoveryAction.forZone(failed.error.code) == .setAside {
+                refused[ZoneID(failed.zone.zoneID)] = SyncFailure(failed.error)
+            }
             cache.observers.tell(
                 try store.zonesModified(
                     created: sent.savedZones.map { ZoneID($0.zoneID) },
-                    deleted: sent.deletedZoneIDs.map { ZoneID($0) }))
+                    deleted: sent.deletedZoneIDs.map { ZoneID($0) }, refused: refused))
         case .sentRecordZoneChanges(let sent): try self.sent(sent, engine)
         default: break
         }
@@ -73,6 +79,26 @@ extension EngineStore {
         try refresh(unanswered, engine)
     }
 
+    /// A zone is missing: the database's changes tell whether somebody deleted it.
+    private func doubt(_ zone: ZoneID, _ engine: CKSyncEngine) {
+        let count = engine.state.databaseFetchCount
+        state.withLock { $0.zonesInDoubt[zone] = count }
+    }
+
+    /// A missing zone that nobody is known to have deleted is made again, with what is here of it.
+    private func decideDoubts(_ engine: CKSyncEngine) throws {
+        let count = engine.state.databaseFetchCount
+        let doubted = state.withLock { state in
+            let doubted = state.zonesInDoubt.filter { $0.value < count }.map(\.key)
+            for zone in doubted { state.zonesInDoubt[zone] = nil }
+            return doubted.sorted { $0.name < $1.name }
+        }
+        guard !doubted.isEmpty else { return }
+        cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
+        try refresh(
+            try store.pendingIDs(limit: .max).filter { doubted.contains($0.zoneID) }, engine)
+    }
+
     private func sent(
         _ sent: CKSyncEngine.Event.SentRecordZoneChanges, _ engine: CKSyncEngine
     ) throws {
@@ -97,10 +123,7 @@ extension EngineStore {
                 RecordID(failed.record.recordID), .failed(failure, server: server),
                 verdict(on: .forSave(failure.code), failure))
             if [.zoneNotFound, .userDeletedZone].contains(failure.code) {
-                engine.state.add(
-                    pendingDatabaseChanges: [
-                        .saveZone(CKRecordZone(zoneID: failed.record.recordID.zoneID))
-                    ])
+                doubt(ZoneID(failed.record.recordID.zoneID), engine)
             }
         }
         for (id, error) in sent.failedRecordDeletes {

@@ -11,8 +11,9 @@ import Synchronization
 /// observation, reports and diagnostics are the cache's. Do not call `start()` or `sync()` of that cache.
 ///
 /// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's changes, which
-/// the store asks of it: another device may have deleted the record since, or made it anew. An engine that is not
-/// automatic does so with its next `fetchChanges()`.
+/// the store asks of it: another device may have deleted the record since, or made it anew. So is what was to go into a
+/// zone that is missing, until the database's changes have told whether somebody deleted it. An engine that is not
+/// automatic fetches with its next `fetchChanges()`.
 ///
 /// ```swift
 /// func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
@@ -38,6 +39,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         var sent: [RecordID: OutgoingChange] = [:]
         /// The fetches from the beginning that were begun here, by zone.
         var fetches: [ZoneID: Int] = [:]
+        /// Zones that were missing, with the number of the database's fetches before.
+        var zonesInDoubt: [ZoneID: Int] = [:]
         /// Why something of the service's could not be written: then no newer state of the engine is kept,
         /// so that the next start fetches it again.
         var failure: (any Error)?
@@ -104,7 +107,7 @@ public final class EngineStore: CKSyncEngineDelegate {
             }
             guard !isHalted else { return }
             try handle(event, syncEngine)
-            if case .willFetchChanges = event { try await fetchUnanswered(syncEngine) }
+            if case .willFetchChanges = event { try await askForChanges(syncEngine) }
         } catch {
             store.file.noteDamage(error)
             CacheLog(file: store.file, scope: store.scope, world: store.world)
@@ -121,10 +124,12 @@ public final class EngineStore: CKSyncEngineDelegate {
         do {
             guard !isHalted else { return nil }
             try noteUnsent()
-            try await fetchUnanswered(syncEngine)
+            try await askForChanges(syncEngine)
+            let doubted = state.withLock { $0.zonesInDoubt }
             let room = CKSyncEngine.RecordZoneChangeBatch.room
             let (batch, stale) = try store.outgoing(
-                wanted.map { RecordID($0.recordID) }, itemLimit: room.itemLimit,
+                wanted.map { RecordID($0.recordID) }.filter { doubted[$0.zoneID] == nil },
+                itemLimit: room.itemLimit,
                 bytesLimit: room.bytesLimit)
             let gone = Set(stale.map { CKRecord.ID($0) })
             syncEngine.state.remove(
@@ -156,8 +161,9 @@ public final class EngineStore: CKSyncEngineDelegate {
     }
 
     /// What may have arrived, and was deleted elsewhere since, is not sent again before the zone's changes have told of
-    /// it; the cache has the same rule.
-    private func fetchUnanswered(_ engine: CKSyncEngine) async throws {
+    /// it, and nothing into a zone that is missing before the database's have; the cache has the same rules.
+    private func askForChanges(_ engine: CKSyncEngine) async throws {
+        if state.withLock({ !$0.zonesInDoubt.isEmpty }) { await engine.fetchSoon(nil) }
         for zone in try store.zonesWithUnanswered() { await engine.fetchSoon(zone) }
     }
 
