@@ -32,10 +32,10 @@ final class RandomDevice: Sendable {
     ) async throws {
         self.name = name
         self.usesEngine = usesEngine
-        connection = try await cloud.connect(user: user, device: name, world: clock.world)
         let time = TestTime()
         time.follow { Int64(clock.now.timeIntervalSince1970 * 1_000) }
         self.time = time
+        connection = try await cloud.connect(user: user, device: name, world: time.world)
         let first = try Self.open(path, connection, usesEngine, time)
         opened = Mutex(first)
         watched = WatchedItems()
