@@ -174,8 +174,8 @@ final class WatchedItems: Sendable {
                 func names(_ kind: RecordChange.Kind) -> Set<String> {
                     Set(update.changes.filter { $0.kind == kind }.map(\.recordID.recordName))
                 }
-                let told = before.union(names(.inserted)).subtracting(names(.removed))
-                if told != Set(found.keys) || !names(.inserted).isDisjoint(with: before)
+                let expected = before.union(names(.inserted)).subtracting(names(.removed))
+                if expected != Set(found.keys) || !names(.inserted).isDisjoint(with: before)
                     || !names(.removed).isSubset(of: before)
                 {
                     state.wrong.append("\(update.changes.map { "\($0.kind)" }) led astray")

@@ -51,7 +51,7 @@ import Testing
             case 14..<16: try delete(device)
             case 16..<22: await device.fetch()
             case 22..<27: await device.send()
-            case 27..<30: try device.restart()
+            case 27..<30: try await restart(device)
             case 30..<37: fault(device)
             case 37: cloud.faults(on: device.name).isCutOff.toggle()
             case 38: try await deleteZone(device)
@@ -94,6 +94,15 @@ import Testing
             story.append("  deletes \(record.recordID.recordName)")
         }
 
+        /// At rest, or in the midst of a sync.
+        private mutating func restart(_ device: RandomDevice) async throws {
+            let sync = Bool.random(using: &numbers) ? Task { await device.send() } : nil
+            for _ in 0..<Int.random(in: 0..<40, using: &numbers) { await Task.yield() }
+            try device.restart()
+            story.append("  starts again")
+            await sync?.value
+        }
+
         private mutating func deleteZone(_ device: RandomDevice) async throws {
             guard Int.random(in: 0..<3, using: &numbers) == 0 else { return }
             let zone = Self.zones[Int.random(in: 0..<2, using: &numbers)]
@@ -127,7 +136,7 @@ import Testing
             case 0..<4: faults.next(of: endpoint, .dropConnectionAfterCommit)
             case 4: faults.next(of: endpoint, .dropConnectionBeforeCommit)
             case 5: faults.next(of: endpoint, .answer(.throttled, retryAfterSeconds: 0.1))
-            case 6: faults.next(of: endpoint, .answer(.internalError))
+            case 6: faults.next(of: endpoint, .answer(.zoneBusy))
             case 7: cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
             default: cloud.faults.next(of: ChangesDatabase.self, .expireChangeTokens)
             }
