@@ -6,21 +6,27 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// An app on a device: an engine that syncs when it is asked to, and a cache that does not.
+/// An app on a device: an engine that syncs when it is asked to, or by itself, and a cache that does not.
 final class EngineDevice {
     let connection: CloudConnection
     let container: CKContainer
+    private let isAutomatic: Bool
     let path = NSTemporaryDirectory() + "engine-\(UUID().uuidString).sqlite"
     private(set) var cache: CloudCache
     private(set) var store: EngineStore
     private(set) var engine: CKSyncEngine
 
-    init(_ cloud: TestCloud, _ device: String, user: String = "alice") async throws {
-        connection = try await cloud.connect(user: user, device: device)
+    /// - Parameter clock: of an engine that is automatic.
+    init(
+        _ cloud: TestCloud, _ device: String, user: String = "alice", clock: TestClock? = nil
+    ) async throws {
+        isAutomatic = clock != nil
+        connection = try await cloud.connect(
+            user: user, device: device, world: clock?.world ?? .live)
         container = CloudDevice.container(connection)
         cache = try CloudCache(path: path, container: container)
         store = try EngineStore(cache)
-        engine = try Self.engine(container, store)
+        engine = try Self.engine(container, store, isAutomatic)
     }
 
     /// A phone and a tablet of one person.
@@ -31,12 +37,12 @@ final class EngineDevice {
     }
 
     private static func engine(
-        _ container: CKContainer, _ store: EngineStore
+        _ container: CKContainer, _ store: EngineStore, _ isAutomatic: Bool
     ) throws -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
             database: container.privateCloudDatabase,
             stateSerialization: try store.stateSerialization(), delegate: store)
-        configuration.automaticallySync = false
+        configuration.automaticallySync = isAutomatic
         let engine = CKSyncEngine(configuration)
         try store.resume(engine)
         return engine
@@ -47,7 +53,7 @@ final class EngineDevice {
         try cache.close()
         cache = try CloudCache(path: path, container: container)
         store = try EngineStore(cache)
-        engine = try Self.engine(container, store)
+        engine = try Self.engine(container, store, isAutomatic)
     }
 
     func save(_ name: String, _ text: String) throws {

@@ -90,6 +90,46 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
+    // MARK: Names that are used again
+
+    /// Another record than the one that was deleted, to all devices, as with the cache alone.
+    @Test func recordMadeAnewHasNothingOfTheFormer() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        let former = try #require(try await tablet.cache.record(for: id))
+        former["colour"] = "red"
+        try tablet.store.save([former], tablet.engine)
+        try phone.delete("a")
+        try phone.save("a", "new")
+        try await tablet.sync()
+        for app in [phone, tablet, phone] { try await app.sync() }
+        for app in [phone, tablet] {
+            let record = try #require(try await app.cache.record(for: id))
+            #expect(record["text"] == "new" && record["colour"] == nil)
+            #expect(try await app.cache.pendingRecordIDs().isEmpty)
+        }
+    }
+
+    @Test func recordMadeAnewAndDeletedElsewhereStaysDeleted() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        try phone.delete("a")
+        try await phone.engine.sendChanges()
+        try phone.save("a", "new")
+        cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        for _ in 0..<3 where !cloud.faults(on: "phone").isEmpty { try? await phone.sync() }
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "new"])
+        try tablet.delete("a")
+        try await tablet.sync()
+        for app in [phone, tablet] { try await app.sync() }
+        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+    }
+
     // MARK: Whose it is
 
     /// - Parameter isRestarted: whether the app hears of the other user with a new engine.
@@ -220,6 +260,29 @@ import Testing
         try await phone.cache.retryAttentionItems()
         try phone.store.resume(phone.engine)
         for app in [phone, tablet] { try await app.sync() }
+        #expect(try tablet.texts() == ["a": "1"])
+    }
+
+    // MARK: By itself
+
+    /// Nobody asks an automatic engine for the fetches that the store waits for.
+    @Test(arguments: [
+        DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit,
+        .answer(.zoneNotFound),
+    ])
+    func automaticEngineGoesOn(after effect: DeviceFaults.Effect) async throws {
+        let clock = TestClock()
+        let cloud = TestCloud(clock: clock)
+        let phone = try await EngineDevice(cloud, "phone", clock: clock)
+        cloud.faults(on: "phone").next(of: RecordsModify.self, effect)
+        try phone.save("a", "1")
+        while try await !phone.cache.pendingRecordIDs().isEmpty {
+            clock.advance(bySeconds: 0.5)
+            await Task.yield()
+        }
+        #expect(cloud.faults(on: "phone").isEmpty)
+        let tablet = try await EngineDevice(cloud, "tablet")
+        try await tablet.sync()
         #expect(try tablet.texts() == ["a": "1"])
     }
 }
