@@ -81,6 +81,7 @@ public final class InProcessTransport: AccountTransport {
         do {
             download = try await service.download(String(token ?? ""))
         } catch {
+            if Task.isCancelled { throw CancellationError() }
             throw ServiceFailure(error.error)
         }
         var offset: Int64 = 0
@@ -147,6 +148,8 @@ public final class InProcessTransport: AccountTransport {
             throw TransportError(
                 .answerLost, "The connection was lost; the request may have been served.")
         } catch {
+            // As HTTPTransport has it: whoever gave the request up hears nothing of the service.
+            if Task.isCancelled { throw CancellationError() }
             throw ServiceFailure(error.error, records: error.records)
         }
     }

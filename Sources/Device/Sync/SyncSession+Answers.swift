@@ -92,6 +92,7 @@ extension SyncSession {
             deletionDone(of: zone)
         }
         zonesGivenUp = []
+        zonesExpired = []
         expiredFetches.remove(.fetchDatabaseChanges)
         // A zone that changed is there, also if it was missing a moment ago.
         let missing = zonesInDoubt.filter { !changed.contains($0) }
@@ -221,12 +222,15 @@ extension SyncSession {
         case (.awaitAccount, _): halt(.account(failure))
         case (.halt, _): halt(.refused(failure))
         case (.refetch, .fetchDatabaseChanges):
-            expired(.fetchDatabaseChanges, failure, at: uptimeSeconds)
+            _ = expired(.fetchDatabaseChanges, failure, at: uptimeSeconds)
             // What forgot the token may have forgotten the subscription too.
             if settings.failurePolicy == .heal { needsSubscription = settings.savesSubscription }
             return .dropDatabaseToken
         case (.refetch, .fetchZoneChanges(let zone)):
-            expired(.fetchZoneChanges(zone), failure, at: uptimeSeconds)
+            if expired(.fetchZoneChanges(zone), failure, at: uptimeSeconds) {
+                needsDatabaseFetch = true
+                zonesExpired.insert(zone)
+            }
             return .dropZoneToken(zone)
         case (.report, .some(let operation)): giveUp(operation, failure, at: uptimeSeconds)
         case (.recreateZone, .fetchZoneChanges(let zone)):

@@ -19,14 +19,21 @@ extension SyncSession {
 
     /// A change token is no more. Whoever asks anew without one cannot be told so again, so the next
     /// request follows at once, and only a service that does say so again is a failing one.
+    ///
+    /// - Returns: whether it is this device's to find out what that means.
     mutating func expired(
         _ fetch: SyncOperation, _ failure: SyncFailure, at uptimeSeconds: Double
-    ) {
-        if settings.failurePolicy == .report || expiredFetches.insert(fetch).inserted {
+    ) -> Bool {
+        if settings.failurePolicy == .report {
             finishOperation()
-        } else {
-            penalise(failure, isCounted: true, at: uptimeSeconds)
+            return false
         }
+        if expiredFetches.insert(fetch).inserted {
+            finishOperation()
+            return true
+        }
+        penalise(failure, isCounted: true, at: uptimeSeconds)
+        return false
     }
 
     /// Batches in a row of which nothing was saved.

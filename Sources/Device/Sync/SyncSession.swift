@@ -57,6 +57,9 @@ public struct SyncSession: Sendable {
     var quotaRetries: [String: Double] = [:]
     /// Fetches whose token expired and that have not succeeded since.
     var expiredFetches: Set<SyncOperation> = []
+    /// Zones whose token expired: they may have been deleted and made again, which only the database's
+    /// changes tell, so these come first.
+    var zonesExpired: Set<ZoneID> = []
 
     var fruitlessBatchCount = 0
 
@@ -195,7 +198,7 @@ public struct SyncSession: Sendable {
     }
 
     private func isFetchable(_ zone: ZoneID) -> Bool {
-        focus.contains(zone) && !zonesGivenUp.contains(zone)
+        focus.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
     }
 
     /// Whether every zone was fetched to its end, or given up.

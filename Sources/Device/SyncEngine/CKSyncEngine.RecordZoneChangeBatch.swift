@@ -17,12 +17,12 @@ extension CKSyncEngine {
         static let maximumItemCount = 250
 
         /// How much the engine takes now; less after the service found a batch too large.
-        struct Room: Sendable {
-            var itemLimit = RecordZoneChangeBatch.maximumItemCount
-            var bytesLimit = SyncSettings.engineBytesPerBatch
+        package struct Room: Sendable {
+            package var itemLimit = RecordZoneChangeBatch.maximumItemCount
+            package var bytesLimit = SyncSettings.engineBytesPerBatch
         }
 
-        @TaskLocal static var room = Room()
+        @TaskLocal package static var room = Room()
 
         public var recordsToSave: [CKRecord]
         public var recordIDsToDelete: [CKRecord.ID]

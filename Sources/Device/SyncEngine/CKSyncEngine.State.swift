@@ -39,6 +39,10 @@ extension CKSyncEngine {
             var ledger: EngineLedger
             /// Whether the app was not yet told of the latest change.
             var isUntold = false
+            /// Zones whose fetch was begun without a token and has not ended, each with a number of its own.
+            var fetchesFromBeginning: [ZoneID: Int] = [:]
+            var fetchCount = 0
+            var databaseFetchCount = 0
         }
 
         private let content: Mutex<Content>
@@ -102,6 +106,32 @@ extension CKSyncEngine {
         public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
             let items = pendingDatabaseChanges.map(\.item)
             change { $0.remove(items) }
+        }
+
+        // MARK: For a store of all records
+
+        /// The number of the fetch whose pages the delegate is told of, where it was begun without a token: what was
+        /// deleted is not among them. To be asked while it handles them, and their end.
+        package func fetchFromBeginning(of zone: ZoneID) -> Int? {
+            content.withLock { $0.fetchesFromBeginning[zone] }
+        }
+
+        /// How often the database's changes were fetched to their end, since the engine was made.
+        package var databaseFetchCount: Int { content.withLock { $0.databaseFetchCount } }
+
+        func noteDatabaseFetched() {
+            content.withLock { $0.databaseFetchCount += 1 }
+        }
+
+        func beginsFromBeginning(_ zone: ZoneID) {
+            content.withLock { content in
+                content.fetchCount += 1
+                content.fetchesFromBeginning[zone] = content.fetchCount
+            }
+        }
+
+        func endsFromBeginning(_ zone: ZoneID) {
+            content.withLock { $0.fetchesFromBeginning[zone] = nil }
         }
 
         // MARK: For the engine

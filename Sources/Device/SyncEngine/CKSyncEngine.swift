@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRecords
 import StratusSync
 
 /// Keeps an app's records in step with the private or the shared database.
@@ -121,6 +122,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     public func cancelOperations() async {
         await driver.cancelOperations()
     }
+
+    /// Lets a zone's changes be fetched as after a notification, nil those of the database; with the next
+    /// ``fetchChanges(_:)`` where the engine is not automatic.
+    package func fetchSoon(_ zone: ZoneID?) async { await driver.fetchSoon(zone) }
 
     public var description: String {
         "<CKSyncEngine: \(database), \(state.ledger.pending.count) pending>"

@@ -125,6 +125,7 @@ extension EngineDriver {
                 await refocusPage(&round, engine)
             }
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
+            state.noteDatabaseFetched()
         } catch {
             // Zones that earlier pages named are fetched all the same; the failure is told below.
             for zone in changed where !gone.contains(zone) { session.notified(of: zone) }
@@ -163,6 +164,7 @@ extension EngineDriver {
             await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
         }
         let token = state.ledger.zoneTokens[zone]
+        if token == nil { state.beginsFromBeginning(zone) }
         let group = round.options.operationGroup
         do {
             let page = try await ask(group: group) {
@@ -193,7 +195,10 @@ extension EngineDriver {
                 at: now)
             // Before the delegate hears that the zone is done.
             noteZonesToFetch()
-            if !page.moreComing { await closeZone(nil, engine) }
+            if !page.moreComing {
+                await closeZone(nil, engine)
+                state.endsFromBeginning(zone)
+            }
         } catch {
             let error = CKError(error)
             failed(error, hadToken: token != nil, zone, &round)

@@ -249,10 +249,20 @@ actor EngineDriver {
                 guard let hint else { continue }
                 session.notified(of: hint.zone)
             }
-            session.focus = FetchFocus()
-            noteZonesToFetch()
-            pause.wake()
+            notified()
         }
+    }
+
+    /// A zone is to be fetched, or the database, whether or not the service tells of changes.
+    func fetchSoon(_ zone: ZoneID?) {
+        session.notified(of: zone)
+        notified()
+    }
+
+    private func notified() {
+        session.focus = FetchFocus()
+        noteZonesToFetch()
+        pause.wake()
     }
 
     func noteZonesToFetch() {

@@ -140,6 +140,31 @@ import Testing
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
+    /// Word comes of the zone alone, and of neither its end nor its making.
+    @Test func hintOfZoneMadeAgainBringsBackNoRecordOfTheFormer() async throws {
+        let cloud = MemoryCloud()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        await phone.cache.start()
+        try await phone.cache.sync()
+        cloud.deleteZone(.list)
+        cloud.state.withLock { state in
+            state.version += 1
+            // As the service answers tokens of the zone that had the name before.
+            state.zones[.list] = MemoryCloud.Zone(generation: 7, lastIntactVersion: 0)
+            let new = RecordSnapshot(
+                id: RecordID(name: "c", zoneID: .list), type: "Item",
+                system: .init(changeTag: "1.7"),
+                fields: [Field(name: "text", value: .string("1"))])
+            state.store(new, "c", .list)
+        }
+        await phone.cache.fetchSoon(CKRecordZone.ID(.list))
+        while try phone.text("c") == nil { await Task.yield() }
+        try await phone.sync()
+        await phone.cache.stop()
+        #expect(cloud.names() == ["c"])
+        #expect(try phone.texts() == ["c": "1"])
+    }
+
     @Test func lastDatabasePageDecidesZoneDeletion() async throws {
         let cloud = MemoryCloud()
         let phone = try await Device.synced(cloud, ["a": "1"])

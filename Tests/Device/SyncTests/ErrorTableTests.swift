@@ -172,6 +172,11 @@ import Testing
             #expect(session.perform(&now) == .fetchZoneChanges(zone))
             #expect(
                 session.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(zone))
+        }
+        // Once for all of them.
+        #expect(session.perform(&now) == .fetchDatabaseChanges)
+        _ = session.databaseFetched(changed: [], deleted: [], at: now)
+        for zone in zones {
             #expect(session.perform(&now) == .fetchZoneChanges(zone))
             session.zonePageFetched(zone, moreComing: false, hasPendingChanges: false, at: now)
         }
@@ -185,6 +190,21 @@ import Testing
         var now = 0.0
         for _ in 0..<20 where session.perform(&now) != nil {
             _ = session.failed(SyncFailure(.changeTokenExpired), at: now)
+        }
+        #expect(session.halt == .retriesExhausted(SyncFailure(.changeTokenExpired)))
+    }
+
+    /// Each time the database's changes come, and tell nothing.
+    @Test func expiryWithoutTokenHaltsSession() {
+        var session = SyncSession.fetching(.list)
+        var now = 0.0
+        for _ in 0..<40 {
+            guard let operation = session.perform(&now) else { break }
+            if operation == .fetchDatabaseChanges {
+                _ = session.databaseFetched(changed: [.list], deleted: [], at: now)
+            } else {
+                _ = session.failed(SyncFailure(.changeTokenExpired), at: now)
+            }
         }
         #expect(session.halt == .retriesExhausted(SyncFailure(.changeTokenExpired)))
     }
@@ -205,6 +225,9 @@ import Testing
         var now = 0.0
         _ = zones.perform(&now)
         #expect(zones.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(.list))
+        // Only the database's changes tell whether it was deleted and made again.
+        #expect(zones.perform(&now) == .fetchDatabaseChanges)
+        #expect(zones.databaseFetched(changed: [], deleted: [], at: now) == [])
         #expect(zones.perform(&now) == .fetchZoneChanges(.list))
 
         var database = SyncSession.prepared()

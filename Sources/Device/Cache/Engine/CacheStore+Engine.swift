@@ -7,9 +7,6 @@ import StratusSyncEngine
 
 /// The rows of a database that a sync engine of the app keeps in step; see ``EngineStore``.
 extension CacheStore {
-    /// What one batch has at the most, as Apple's engine.
-    private static let batchLimit = 250
-    private static let batchBytes = 1_500_000
     private static let stateName = "engineState"
 
     func engineState() throws -> CKSyncEngine.State.Serialization? {
@@ -33,12 +30,14 @@ extension CacheStore {
     }
 
     /// Zones that came and went; the tokens are the engine's.
+    ///
+    /// - Parameter doubted: as of ``apply(_:isFull:doubted:)``.
     func applyFromEngine(
-        changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)]
+        changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)], doubted: [ZoneID] = []
     ) throws -> CacheOutcome {
         let page = DatabasePage(
             changed: changed, deleted: deleted.map { (zone: $0.0, reason: $0.1) }, token: "")
-        return try apply(page, isFull: false).outcome
+        return try apply(page, isFull: false, doubted: doubted).outcome
     }
 
     /// Records that came and went. The engine may tell of them before it tells of their zone.
@@ -47,44 +46,120 @@ extension CacheStore {
         return try apply(page, of: zone)
     }
 
-    /// The changes that wait for these records, as many as fit a batch, marked as under way; and which of
-    /// them have none.
-    func outgoing(
-        _ ids: [RecordID]
-    ) throws -> (batch: [OutgoingChange], stale: [RecordID]) {
-        var stale: [RecordID] = []
-        var batch: [OutgoingChange] = []
+    /// All of a zone is fetched anew: what that does not bring is gone.
+    func beginFetchFromEngine(_ zone: ZoneID) throws {
+        if try !isFetched(zone) { _ = try applyFromEngine(changed: [zone], deleted: []) }
+        // As a first fetch: what this device made and others deleted is named by the service.
         try file.write { database in
-            var bytes = 0
-            for id in ids {
-                guard let zone = try zone(id.zoneID, database),
-                    let row = try pending(id.name, zone, database), row.failure == nil
-                else {
+            try database.execute(
+                sql: """
+                    UPDATE zone SET token = NULL, pass = pass + 1, isRefetching = 2
+                    WHERE \(isHere) AND name = ? AND owner = ? AND state IN (0, 1)
+                    """, arguments: [zone.name, zone.ownerName])
+        }
+    }
+
+    /// The zone's changes were fetched to their end.
+    func endFetchFromEngine(_ zone: ZoneID) throws -> CacheOutcome {
+        guard try isFetched(zone) else { return CacheOutcome() }
+        return try apply(ZonePage(token: "", moreComing: false), of: zone)
+    }
+
+    /// What was sent without an answer into a zone that is not there did not stay.
+    func heardOfMissing(_ zone: ZoneID) throws {
+        try file.write { database in
+            if let row = try self.zone(zone, database) { try heardOfUnanswered(in: row, database) }
+        }
+    }
+
+    /// The records of a zone that wait for its changes; see ``isUnanswered``.
+    func unansweredIDs(in zone: ZoneID) throws -> [RecordID] {
+        try read { database in
+            guard let row = try self.zone(zone, database) else { return [] }
+            return try String.fetchAll(
+                database,
+                sql: "SELECT name FROM pending WHERE zone = ? AND \(Self.isUnanswered)",
+                arguments: [row.key]
+            ).map { RecordID(name: $0, zoneID: zone) }
+        }
+    }
+
+    /// The changes that wait for these records, as many as fit a batch, marked as under way, what a record needs
+    /// before it; and which of them have none. What ``isUnanswered`` stays, and what needs it.
+    func outgoing(
+        _ ids: [RecordID], itemLimit: Int, bytesLimit: Int
+    ) throws -> (batch: [OutgoingChange], stale: [RecordID]) {
+        let wanted = Set(ids)
+        var stale: [RecordID] = []
+        var walk = DependencyWalk<RecordID, OutgoingChange>()
+        var waiting: Set<RecordID> = []
+        var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
+        try file.write { database in
+            for id in ids where !batch.isFull && !walk.hasSeen(id) {
+                guard let (row, zone) = try pendingRow(id, database) else {
                     stale.append(id)
                     continue
                 }
-                // It waits for a newer app, with its zone.
-                if held.withLock({ $0[zone.key] != nil }) || zone.state == .detached { continue }
-                // Its files are not at the service, and only the cache's own syncing uploads them.
-                if row.change.kind == .save, try waitsForUpload(row, database) { continue }
-                let client = row.change.kind == .save ? try record(id.name, zone, database) : nil
-                bytes += client?.sizeEstimateBytes ?? 64
-                if !batch.isEmpty, batch.count == Self.batchLimit || bytes > Self.batchBytes {
-                    break
+                guard let change = try engineChange(row, zone, database) else {
+                    waiting.insert(id)
+                    continue
                 }
-                batch.append(
-                    OutgoingChange(
-                        change: row.change, client: client, base: row.base, sequence: row.sequence))
+                walk.begin(at: change)
+                while !batch.isFull, let step = walk.next() {
+                    switch step {
+                    case .look(let id):
+                        guard let (row, zone) = try pendingRow(id, database),
+                            row.change.kind == .save
+                        else { continue }
+                        if wanted.contains(id), let change = try engineChange(row, zone, database) {
+                            walk.begin(at: change)
+                        } else if row.isUnanswered {
+                            waiting.insert(id)
+                        }
+                    case .take(let change):
+                        let needed = change.client?.neededRecordIDs ?? []
+                        if waiting.isDisjoint(with: needed) {
+                            batch.take(change)
+                        } else {
+                            waiting.insert(change.change.id)
+                        }
+                    }
+                }
             }
-            let list = batch.map { "\($0.sequence)" }.joined(separator: ",")
-            try database.execute(
-                sql: """
-                    UPDATE pending SET isUncertain = CASE isUncertain WHEN 0 THEN 2 ELSE 1 END
-                    WHERE sequence IN (\(list))
-                    """)
+            try note(
+                "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.changes.map(\.sequence),
+                database)
             clock.noteSending()
         }
-        return (batch, stale)
+        return (batch.changes, stale)
+    }
+
+    private func pendingRow(
+        _ id: RecordID, _ database: Database
+    ) throws -> (PendingRow, ZoneRow)? {
+        guard let zone = try zone(id.zoneID, database),
+            let row = try pending(id.name, zone, database), row.failure == nil
+        else { return nil }
+        return (row, zone)
+    }
+
+    /// What the engine may send now; nil where it waits.
+    private func engineChange(
+        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> OutgoingChange? {
+        // It waits for a newer app, or apart, with its zone; or for the zone's changes.
+        if held.withLock({ $0[zone.key] != nil }) || zone.state == .detached || row.isUnanswered {
+            return nil
+        }
+        guard row.change.kind == .save else {
+            return OutgoingChange(
+                change: row.change, client: nil, base: row.base, sequence: row.sequence)
+        }
+        // Its files are not at the service, and only the cache's own syncing uploads them.
+        if try waitsForUpload(row, database) { return nil }
+        return OutgoingChange(
+            change: row.change, client: try record(row.change.id.name, zone, database),
+            base: row.base, sequence: row.sequence)
     }
 
     /// What waits for each of these records, and their zones that the service has not.

@@ -10,6 +10,11 @@ import Synchronization
 /// the pending changes and the engine's state in the cache's file, and decides conflicts. Reading, queries,
 /// observation, reports and diagnostics are the cache's. Do not call `start()` or `sync()` of that cache.
 ///
+/// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's changes, which
+/// the store asks of it: another device may have deleted the record since, or made it anew. So is what was to go into a
+/// zone that is missing, until the database's changes have told whether somebody deleted it. An engine that is not
+/// automatic fetches with its next `fetchChanges()`.
+///
 /// ```swift
 /// func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
 ///     await store.handleEvent(event, syncEngine: syncEngine)
@@ -27,14 +32,22 @@ import Synchronization
 public final class EngineStore: CKSyncEngineDelegate {
     public let cache: CloudCache
     let store: CacheStore
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     struct State {
         /// What the engine is sending, by record.
         var sent: [RecordID: OutgoingChange] = [:]
+        /// The fetches from the beginning that were begun here, by zone.
+        var fetches: [ZoneID: Int] = [:]
+        /// Zones that were missing, with the number of the database's fetches before.
+        var zonesInDoubt: [ZoneID: Int] = [:]
         /// Why something of the service's could not be written: then no newer state of the engine is kept,
         /// so that the next start fetches it again.
         var failure: (any Error)?
+        /// Who is signed in, as far as the engine told.
+        var userRecordName: String?
+        /// Why nothing is synced with them.
+        var halt: CacheError?
     }
 
     /// - Parameters:
@@ -54,8 +67,9 @@ public final class EngineStore: CKSyncEngineDelegate {
     }
 
     /// Why something could not be written, as with a full disk. Until the app makes a new engine with
-    /// ``stateSerialization()``, what came since may be missing here; nothing is lost.
-    public var failure: (any Error)? { state.withLock { $0.failure } }
+    /// ``stateSerialization()``, what came since may be missing here; nothing is lost. `CacheError.halted` with the reason
+    /// `otherAccount` while another user than the file's is signed in: nothing is sent then, and nothing written.
+    public var failure: (any Error)? { state.withLock { $0.failure ?? $0.halt } }
 
     /// Saves records and deletes others, here at once, and lets the engine send them.
     ///
@@ -70,10 +84,17 @@ public final class EngineStore: CKSyncEngineDelegate {
         try refresh(records.map { RecordID($0.recordID) } + ids.map { RecordID($0) }, engine)
     }
 
-    /// Lets the engine know all that waits in the cache, after both were opened.
+    /// Lets the engine know all that waits in the cache, after both were opened, after the cache was given zones to make
+    /// or delete, and after its records were adopted.
     ///
     /// - Throws: SQLite's error.
     public func resume(_ engine: CKSyncEngine) throws {
+        try claim()
+        guard !isHalted else { return try withdraw(from: engine) }
+        engine.state.add(
+            pendingDatabaseChanges: try store.backlog().zonesToDelete.map {
+                .deleteZone(CKRecordZone.ID($0))
+            })
         try refresh(try store.pendingIDs(limit: .max), engine)
     }
 
@@ -81,7 +102,12 @@ public final class EngineStore: CKSyncEngineDelegate {
 
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         do {
+            if case .accountChange(let change) = event {
+                try accountChanged(change.changeType, syncEngine)
+            }
+            guard !isHalted else { return }
             try handle(event, syncEngine)
+            if case .willFetchChanges = event { try await askForChanges(syncEngine) }
         } catch {
             store.file.noteDamage(error)
             CacheLog(file: store.file, scope: store.scope, world: store.world)
@@ -96,7 +122,15 @@ public final class EngineStore: CKSyncEngineDelegate {
         let wanted = syncEngine.state.pendingRecordZoneChanges
             .filter { context.options.scope.contains($0) }
         do {
-            let (batch, stale) = try store.outgoing(wanted.map { RecordID($0.recordID) })
+            guard !isHalted else { return nil }
+            try noteUnsent()
+            try await askForChanges(syncEngine)
+            let doubted = state.withLock { $0.zonesInDoubt }
+            let room = CKSyncEngine.RecordZoneChangeBatch.room
+            let (batch, stale) = try store.outgoing(
+                wanted.map { RecordID($0.recordID) }.filter { doubted[$0.zoneID] == nil },
+                itemLimit: room.itemLimit,
+                bytesLimit: room.bytesLimit)
             let gone = Set(stale.map { CKRecord.ID($0) })
             syncEngine.state.remove(
                 pendingRecordZoneChanges: wanted.filter { gone.contains($0.recordID) })
@@ -117,103 +151,25 @@ public final class EngineStore: CKSyncEngineDelegate {
         }
     }
 
-    // MARK: Events
-
-    private func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) throws {
-        switch event {
-        case .stateUpdate(let update):
-            guard failure == nil else { return }
-            try store.setEngineState(update.stateSerialization)
-        case .fetchedDatabaseChanges(let changes):
-            cache.observers.tell(
-                try store.applyFromEngine(
-                    changed: changes.modifications.map { ZoneID($0.zoneID) },
-                    deleted: changes.deletions.map {
-                        (ZoneID($0.zoneID), ZoneDeletionReason($0.reason))
-                    }))
-        case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
-        case .sentDatabaseChanges(let sent):
-            cache.observers.tell(
-                try store.zonesModified(
-                    created: sent.savedZones.map { ZoneID($0.zoneID) },
-                    deleted: sent.deletedZoneIDs.map { ZoneID($0) }))
-        case .sentRecordZoneChanges(let sent): try self.sent(sent, engine)
-        default: break
+    /// A batch of which the engine told nothing was too large, and did not arrive: it asks for a smaller one.
+    private func noteUnsent() throws {
+        let unsent = state.withLock { state in
+            defer { state.sent = [:] }
+            return Array(state.sent.values)
         }
+        try store.noteFailure(of: unsent, SyncFailure(.limitExceeded))
     }
 
-    private func fetched(
-        _ changes: CKSyncEngine.Event.FetchedRecordZoneChanges, _ engine: CKSyncEngine
-    ) throws {
-        let records = Dictionary(
-            grouping: try changes.modifications.map { try RecordSnapshot($0.record) },
-            by: \.id.zoneID)
-        let deletions = Dictionary(
-            grouping: changes.deletions.map { RecordID($0.recordID) }, by: \.zoneID)
-        for zone in Set(records.keys).union(deletions.keys) {
-            let page = ZonePage(
-                records: records[zone] ?? [], deletedNames: (deletions[zone] ?? []).map(\.name),
-                token: "", moreComing: true)
-            cache.observers.tell(try store.applyFromEngine(page, of: zone))
-            try refresh((records[zone] ?? []).map(\.id) + (deletions[zone] ?? []), engine)
-        }
-    }
-
-    private func sent(
-        _ sent: CKSyncEngine.Event.SentRecordZoneChanges, _ engine: CKSyncEngine
-    ) throws {
-        var batch: [OutgoingChange] = []
-        var answers: [OutgoingAnswer] = []
-        var verdicts: [ItemVerdict] = []
-        func add(_ id: RecordID, _ answer: OutgoingAnswer, _ verdict: ItemVerdict) {
-            guard let item = state.withLock({ $0.sent.removeValue(forKey: id) }) else { return }
-            batch.append(item)
-            answers.append(answer)
-            verdicts.append(verdict)
-        }
-        for record in sent.savedRecords {
-            guard let system = try RecordSnapshot(record).system else { continue }
-            add(RecordID(record.recordID), .saved(system), .confirmed)
-        }
-        for id in sent.deletedRecordIDs { add(RecordID(id), .deleted(tag: nil), .confirmed) }
-        for failed in sent.failedRecordSaves {
-            let failure = SyncFailure(failed.error)
-            let server = try failed.error.serverRecord.map { try RecordSnapshot($0) }
-            add(
-                RecordID(failed.record.recordID), .failed(failure, server: server),
-                verdict(on: .forSave(failure.code), failure))
-            if [.zoneNotFound, .userDeletedZone].contains(failure.code) {
-                engine.state.add(
-                    pendingDatabaseChanges: [
-                        .saveZone(CKRecordZone(zoneID: failed.record.recordID.zoneID))
-                    ])
-            }
-        }
-        for (id, error) in sent.failedRecordDeletes {
-            let failure = SyncFailure(error)
-            add(
-                RecordID(id), .failed(failure, server: nil),
-                verdict(on: .forDelete(failure.code), failure))
-        }
-        let ids = batch.map(\.change.id)
-        cache.observers.tell(try store.confirm(batch, answers, verdicts))
-        try refresh(ids, engine)
-    }
-
-    /// What becomes of an item that failed; what may pass waits in the queue.
-    private func verdict(on action: RecoveryAction, _ failure: SyncFailure) -> ItemVerdict {
-        switch action {
-        case .resolveConflict: .conflict
-        case .decideDeletion: .deletedElsewhere
-        case .confirm: .confirmed
-        case .setAside, .split, .report, .halt: .setAside(failure)
-        case .refetch, .retryWithinBound: .countAttempt
-        default: .pending
-        }
+    /// What may have arrived, and was deleted elsewhere since, is not sent again before the zone's changes have told of
+    /// it, and nothing into a zone that is missing before the database's have; the cache has the same rules.
+    private func askForChanges(_ engine: CKSyncEngine) async throws {
+        if state.withLock({ !$0.zonesInDoubt.isEmpty }) { await engine.fetchSoon(nil) }
+        for zone in try store.zonesWithUnanswered() { await engine.fetchSoon(zone) }
     }
 
     /// Brings the engine's list of pending changes in line with the cache's.
-    private func refresh(_ ids: [RecordID], _ engine: CKSyncEngine) throws {
+    func refresh(_ ids: [RecordID], _ engine: CKSyncEngine) throws {
+        guard !isHalted else { return }
         let pending = try store.pendingKinds(ids)
         engine.state.add(
             pendingDatabaseChanges: pending.wantedZones.map {

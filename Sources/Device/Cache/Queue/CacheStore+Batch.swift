@@ -23,7 +23,7 @@ extension CacheStore {
     /// arrived again: a new record would come back that somebody deleted since, and what somebody made anew since would
     /// be deleted. An edit goes out with a change tag, and arrives once. The zone's changes, as they are fetched next,
     /// tell whether it did.
-    private static let isUnanswered =
+    static let isUnanswered =
         "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
 
     /// The zones whose changes must be fetched before all that is pending can be sent.
@@ -181,7 +181,7 @@ extension CacheStore {
 }
 
 /// What goes out together.
-private struct Batch {
+struct Batch {
     let itemLimit: Int
     let bytesLimit: Int
     private(set) var changes: [OutgoingChange] = []
@@ -202,7 +202,7 @@ private struct Batch {
 }
 
 extension DependencyWalk where ID == RecordID, Item == OutgoingChange {
-    fileprivate mutating func begin(at change: OutgoingChange) {
+    mutating func begin(at change: OutgoingChange) {
         begin(
             at: change, id: change.change.id, needing: change.client?.neededRecordIDs ?? [])
     }
@@ -211,7 +211,7 @@ extension DependencyWalk where ID == RecordID, Item == OutgoingChange {
 extension RecordSnapshot {
     /// The records without which the service does not save this one: its parent, and what it refers to
     /// with DELETE_SELF.
-    fileprivate var neededRecordIDs: [RecordID] {
+    var neededRecordIDs: [RecordID] {
         let references = fields.flatMap { field -> [Reference] in
             switch field.value {
             case .reference(let reference): [reference]

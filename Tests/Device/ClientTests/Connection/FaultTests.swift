@@ -42,6 +42,19 @@ import Testing
         return (container.privateCloudDatabase, zoneID)
     }
 
+    /// Over HTTP the connection goes with the task; in process the service hears of it and has its own word.
+    @Test func taskCancelledWhileServedIsOperationCancelled() async throws {
+        try await withCloud(.inProcess) { cloud, container in
+            cloud.faults.nextRequests(1, .delay(seconds: 3_600))
+            let database = container.privateCloudDatabase
+            let task = Task { _ = try await database.record(for: hut("a").recordID) }
+            while !cloud.faults.remaining.isEmpty { await Task.yield() }
+            task.cancel()
+            let error = await #expect(throws: CKError.self) { try await task.value }
+            #expect(error?.code == .operationCancelled)
+        }
+    }
+
     @Test(arguments: Way.allCases)
     func missingZoneReportsEncryptedDataReset(_ way: Way) async throws {
         try await withCloud(way) { cloud, container in

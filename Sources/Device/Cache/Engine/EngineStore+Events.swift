@@ -1,0 +1,151 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusSyncEngine
+
+/// What the engine tells, written down.
+extension EngineStore {
+    func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) throws {
+        switch event {
+        case .stateUpdate(let update):
+            guard failure == nil else { return }
+            try store.setEngineState(update.stateSerialization)
+        case .fetchedDatabaseChanges(let changes):
+            cache.observers.tell(
+                try store.applyFromEngine(
+                    changed: changes.modifications.map { ZoneID($0.zoneID) },
+                    deleted: changes.deletions.map {
+                        (ZoneID($0.zoneID), ZoneDeletionReason($0.reason))
+                    }))
+        case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
+        case .didFetchRecordZoneChanges(let zone): try ended(zone, engine)
+        case .didFetchChanges: try decideDoubts(engine)
+        case .sentDatabaseChanges(let sent):
+            var refused: [ZoneID: SyncFailure] = [:]
+            for failed in sent.failedZoneSaves
+            where RecoveryAction.forZone(failed.error.code) == .setAside {
+                refused[ZoneID(failed.zone.zoneID)] = SyncFailure(failed.error)
+            }
+            cache.observers.tell(
+                try store.zonesModified(
+                    created: sent.savedZones.map { ZoneID($0.zoneID) },
+                    deleted: sent.deletedZoneIDs.map { ZoneID($0) }, refused: refused))
+        case .sentRecordZoneChanges(let sent): try self.sent(sent, engine)
+        default: break
+        }
+    }
+
+    private func fetched(
+        _ changes: CKSyncEngine.Event.FetchedRecordZoneChanges, _ engine: CKSyncEngine
+    ) throws {
+        let records = Dictionary(
+            grouping: try changes.modifications.map { try RecordSnapshot($0.record) },
+            by: \.id.zoneID)
+        let deletions = Dictionary(
+            grouping: changes.deletions.map { RecordID($0.recordID) }, by: \.zoneID)
+        for zone in Set(records.keys).union(deletions.keys) {
+            let page = ZonePage(
+                records: records[zone] ?? [], deletedNames: (deletions[zone] ?? []).map(\.name),
+                token: "", moreComing: true)
+            try beginFetch(of: zone, engine)
+            cache.observers.tell(try store.applyFromEngine(page, of: zone))
+            try refresh((records[zone] ?? []).map(\.id) + (deletions[zone] ?? []), engine)
+        }
+    }
+
+    /// Without its token the engine tells what is there, and not what was deleted: the store compares.
+    private func beginFetch(of zone: ZoneID, _ engine: CKSyncEngine) throws {
+        guard let fetch = engine.state.fetchFromBeginning(of: zone),
+            state.withLock({ $0.fetches[zone] != fetch })
+        else { return }
+        try store.beginFetchFromEngine(zone)
+        state.withLock { $0.fetches[zone] = fetch }
+    }
+
+    private func ended(
+        _ fetch: CKSyncEngine.Event.DidFetchRecordZoneChanges, _ engine: CKSyncEngine
+    ) throws {
+        let zone = ZoneID(fetch.zoneID)
+        guard !engine.state.zoneIDsWithUnfetchedServerChanges.contains(fetch.zoneID) else { return }
+        let unanswered = try store.unansweredIDs(in: zone)
+        switch fetch.error?.code {
+        case nil:
+            try beginFetch(of: zone, engine)
+            cache.observers.tell(try store.endFetchFromEngine(zone))
+        case .zoneNotFound, .userDeletedZone: try store.heardOfMissing(zone)
+        default: return
+        }
+        state.withLock { $0.fetches[zone] = nil }
+        try refresh(unanswered, engine)
+    }
+
+    /// A zone is missing: the database's changes tell whether somebody deleted it.
+    private func doubt(_ zone: ZoneID, _ engine: CKSyncEngine) {
+        let count = engine.state.databaseFetchCount
+        state.withLock { $0.zonesInDoubt[zone] = count }
+    }
+
+    /// A missing zone that nobody is known to have deleted is made again, with what is here of it.
+    private func decideDoubts(_ engine: CKSyncEngine) throws {
+        let count = engine.state.databaseFetchCount
+        let doubted = state.withLock { state in
+            let doubted = state.zonesInDoubt.filter { $0.value < count }.map(\.key)
+            for zone in doubted { state.zonesInDoubt[zone] = nil }
+            return doubted.sorted { $0.name < $1.name }
+        }
+        guard !doubted.isEmpty else { return }
+        cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
+        try refresh(
+            try store.pendingIDs(limit: .max).filter { doubted.contains($0.zoneID) }, engine)
+    }
+
+    private func sent(
+        _ sent: CKSyncEngine.Event.SentRecordZoneChanges, _ engine: CKSyncEngine
+    ) throws {
+        var batch: [OutgoingChange] = []
+        var answers: [OutgoingAnswer] = []
+        var verdicts: [ItemVerdict] = []
+        func add(_ id: RecordID, _ answer: OutgoingAnswer, _ verdict: ItemVerdict) {
+            guard let item = state.withLock({ $0.sent.removeValue(forKey: id) }) else { return }
+            batch.append(item)
+            answers.append(answer)
+            verdicts.append(verdict)
+        }
+        for record in sent.savedRecords {
+            guard let system = try RecordSnapshot(record).system else { continue }
+            add(RecordID(record.recordID), .saved(system), .confirmed)
+        }
+        for id in sent.deletedRecordIDs { add(RecordID(id), .deleted(tag: nil), .confirmed) }
+        for failed in sent.failedRecordSaves {
+            let failure = SyncFailure(failed.error)
+            let server = try failed.error.serverRecord.map { try RecordSnapshot($0) }
+            add(
+                RecordID(failed.record.recordID), .failed(failure, server: server),
+                verdict(on: .forSave(failure.code), failure))
+            if [.zoneNotFound, .userDeletedZone].contains(failure.code) {
+                doubt(ZoneID(failed.record.recordID.zoneID), engine)
+            }
+        }
+        for (id, error) in sent.failedRecordDeletes {
+            let failure = SyncFailure(error)
+            add(
+                RecordID(id), .failed(failure, server: nil),
+                verdict(on: .forDelete(failure.code), failure))
+        }
+        let ids = batch.map(\.change.id)
+        cache.observers.tell(try store.confirm(batch, answers, verdicts))
+        try refresh(ids, engine)
+    }
+
+    /// What becomes of an item that failed; what may pass waits in the queue.
+    private func verdict(on action: RecoveryAction, _ failure: SyncFailure) -> ItemVerdict {
+        switch action {
+        case .resolveConflict: .conflict
+        case .decideDeletion: .deletedElsewhere
+        case .confirm: .confirmed
+        case .setAside, .split, .report, .halt: .setAside(failure)
+        case .refetch, .retryWithinBound: .countAttempt
+        default: .pending
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusSyncEngine
+import StratusTesting
+import StratusWire
+import Testing
+
+/// An app on a device: an engine that syncs when it is asked to, or by itself, and a cache that does not.
+final class EngineDevice {
+    let connection: CloudConnection
+    let container: CKContainer
+    private let isAutomatic: Bool
+    let path = NSTemporaryDirectory() + "engine-\(UUID().uuidString).sqlite"
+    private(set) var cache: CloudCache
+    private(set) var store: EngineStore
+    private(set) var engine: CKSyncEngine
+
+    /// - Parameter clock: of an engine that is automatic.
+    init(
+        _ cloud: TestCloud, _ device: String, user: String = "alice", clock: TestClock? = nil
+    ) async throws {
+        isAutomatic = clock != nil
+        connection = try await cloud.connect(
+            user: user, device: device, world: clock?.world ?? .live)
+        container = CloudDevice.container(connection)
+        cache = try CloudCache(path: path, container: container)
+        store = try EngineStore(cache)
+        engine = try Self.engine(container, store, isAutomatic)
+    }
+
+    /// A phone and a tablet of one person.
+    static func pair(
+        _ cloud: TestCloud = TestCloud()
+    ) async throws -> (phone: EngineDevice, tablet: EngineDevice) {
+        (try await EngineDevice(cloud, "phone"), try await EngineDevice(cloud, "tablet"))
+    }
+
+    private static func engine(
+        _ container: CKContainer, _ store: EngineStore, _ isAutomatic: Bool
+    ) throws -> CKSyncEngine {
+        var configuration = CKSyncEngine.Configuration(
+            database: container.privateCloudDatabase,
+            stateSerialization: try store.stateSerialization(), delegate: store)
+        configuration.automaticallySync = isAutomatic
+        let engine = CKSyncEngine(configuration)
+        try store.resume(engine)
+        return engine
+    }
+
+    /// The process dies and starts again.
+    func restart() throws {
+        try cache.close()
+        cache = try CloudCache(path: path, container: container)
+        store = try EngineStore(cache)
+        engine = try Self.engine(container, store, isAutomatic)
+    }
+
+    func save(_ name: String, _ text: String) throws {
+        let id = CKRecord.ID(recordName: name, zoneID: .list)
+        let record = try cache.record(for: id) ?? CKRecord(recordType: "Item", recordID: id)
+        record["text"] = text
+        try store.save([record], engine)
+    }
+
+    func delete(_ name: String) throws {
+        try store.save(
+            [], deleting: [CKRecord.ID(recordName: name, zoneID: .list)], engine)
+    }
+
+    func texts() throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for record in try cache.records(ofType: "Item", inZoneWith: .list) {
+            texts[record.recordID.recordName] = record["text"]
+        }
+        return texts
+    }
+
+    /// Until nothing is left to send; conflicts take a second time.
+    func sync() async throws {
+        for _ in 0..<4 {
+            try await engine.fetchChanges()
+            do {
+                try await engine.sendChanges()
+            } catch let error as CKError where error.code == .partialFailure {
+                continue
+            }
+            if engine.state.pendingRecordZoneChanges.isEmpty { return }
+        }
+    }
+
+    deinit {
+        for suffix in ["", "-wal", "-shm", "-lock"] {
+            // A file that was never made need not go.
+            try? FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
+    /// Saves a new record into a zone that is there, and hears nothing of it.
+    func sendUnanswered(
+        _ name: String, _ cloud: TestCloud, _ effect: DeviceFaults.Effect
+    ) async throws {
+        engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: .list))])
+        try await engine.sendChanges()
+        cloud.faults(on: "phone").next(of: RecordsModify.self, effect)
+        try save(name, "1")
+        await #expect(throws: CKError.self) { try await engine.sendChanges() }
+    }
+}

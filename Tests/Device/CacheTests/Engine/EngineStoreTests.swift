@@ -1,0 +1,101 @@
+import Foundation
+import StratusClient
+import StratusTesting
+import Testing
+
+@testable import StratusCache
+
+/// A cache as the store of an app that has an engine of its own.
+@Suite(.timeLimit(.minutes(5))) struct EngineStoreTests {
+    @Test func engineBringsEditsAndDeletionsBothWays() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        for name in ["a", "b", "c"] { try phone.save(name, "1") }
+        #expect(try phone.texts().count == 3)
+        try await phone.sync()
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1", "b": "1", "c": "1"])
+        try tablet.save("a", "2")
+        try tablet.delete("b")
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "2", "c": "1"])
+        #expect(phone.store.failure == nil && tablet.store.failure == nil)
+    }
+
+    @Test func conflictIsDecidedByTheCachesResolver() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.save("a", "phone")
+        try await phone.sync()
+        let record = try #require(
+            try await tablet.cache.record(for: CKRecord.ID(recordName: "a", zoneID: .list)))
+        record["colour"] = "red"
+        try tablet.store.save([record], tablet.engine)
+        // Sent before anything is fetched.
+        try? await tablet.engine.sendChanges()
+        try await tablet.sync()
+        try await phone.sync()
+        for app in [phone, tablet] {
+            let record = try #require(
+                try await app.cache.record(for: CKRecord.ID(recordName: "a", zoneID: .list)))
+            #expect(record["text"] == "phone" && record["colour"] == "red")
+            #expect(try await app.cache.pendingRecordIDs().isEmpty)
+        }
+    }
+
+    @Test func restartGoesOnWithStateAndQueue() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try tablet.save("theirs", "1")
+        for app in [tablet, phone] { try await app.sync() }
+        #expect(try phone.store.stateSerialization() != nil)
+        try phone.save("mine", "1")
+        try phone.delete("theirs")
+        try phone.restart()
+        #expect(phone.engine.state.pendingRecordZoneChanges.count == 2)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["mine": "1"])
+    }
+
+    /// The engine's app becomes one that lets the cache sync.
+    @Test func cacheGoesOnWhereTheEngineWas() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try tablet.save("theirs", "1")
+        for app in [tablet, phone] { try await app.sync() }
+        try phone.save("mine", "1")
+        try await phone.cache.sync()
+        try tablet.delete("theirs")
+        try await tablet.sync()
+        try await phone.cache.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(try phone.texts() == ["mine": "1"])
+    }
+
+    @Test func eventThatCannotBeWrittenKeepsTheStateBehindIt() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        let path = phone.path
+        try phone.cache.close()
+        try await phone.engine.fetchChanges()
+        #expect(phone.store.failure != nil)
+        #expect(FileManager.default.fileExists(atPath: path))
+        try phone.restart()
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1"])
+    }
+
+    @Test func zoneDeletedInTheCacheIsDeletedByTheEngine() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try phone.save("a", "1")
+        for app in [phone, tablet] { try await app.sync() }
+        try await phone.cache.deleteZone(.list)
+        try phone.store.resume(phone.engine)
+        for app in [phone, tablet] { try await app.sync() }
+        #expect(try await tablet.cache.zoneIDs().isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
+    }
+}

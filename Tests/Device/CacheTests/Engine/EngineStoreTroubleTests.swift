@@ -1,0 +1,288 @@
+import StratusCache
+import StratusClient
+import StratusSyncEngine
+import StratusTesting
+import StratusWire
+import Testing
+
+/// An engine over a cache when something goes wrong: what the cache promises alone holds here too.
+@Suite(.timeLimit(.minutes(5))) struct EngineStoreTroubleTests {
+    // MARK: What has no answer
+
+    /// - Parameter isFetched: whether the engine has a token of the zone.
+    @Test(arguments: [false, true], [false, true])
+    func unansweredNewRecordDeletedElsewhereStaysDeleted(
+        isFetched: Bool, isKilled: Bool
+    ) async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        if isFetched { try await phone.engine.fetchChanges() }
+        try await phone.sendUnanswered("b", cloud, .dropConnectionAfterCommit)
+        if isKilled { try phone.restart() }
+        try await tablet.sync()
+        try tablet.delete("b")
+        try await tablet.sync()
+        // Nothing was fetched since: it waits.
+        try await phone.engine.sendChanges()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1"])
+        #expect(try phone.texts()["b"] == "1")
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1"])
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        let report = try #require(try await phone.cache.reports().first)
+        guard case .editOfDeletedRecord(let client) = report.event else {
+            Issue.record("The app was told something else: \(report.event)")
+            return
+        }
+        #expect(client["text"] == "1")
+    }
+
+    @Test(arguments: [false, true]) func unansweredSaveIsNeitherLostNorDoubled(
+        arrives: Bool
+    ) async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try await phone.sendUnanswered(
+            "b", cloud, arrives ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
+        try await phone.sync()
+        try await tablet.sync()
+        for app in [phone, tablet] { #expect(try app.texts() == ["b": "1"]) }
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.reports().isEmpty)
+    }
+
+    @Test func unansweredDeletionSparesRecordMadeAnewElsewhere() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        try phone.delete("a")
+        await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        try await tablet.sync()
+        try tablet.save("a", "another")
+        try await tablet.sync()
+        try await phone.engine.sendChanges()
+        try await phone.sync()
+        try await tablet.sync()
+        for app in [phone, tablet] { #expect(try app.texts() == ["a": "another"]) }
+    }
+
+    @Test func childWaitsWithItsUnansweredParent() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try await phone.sendUnanswered("parent", cloud, .dropConnectionBeforeCommit)
+        let parentID = CKRecord.ID(recordName: "parent", zoneID: .list)
+        let child = CKRecord(
+            recordType: "Item", recordID: CKRecord.ID(recordName: "child", zoneID: .list))
+        child["text"] = "2"
+        child.setParent(parentID)
+        try phone.store.save([child], phone.engine)
+        try await phone.engine.sendChanges()
+        #expect(phone.engine.state.pendingRecordZoneChanges.count == 2)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["parent": "1", "child": "2"])
+        #expect(try await phone.cache.attentionItems().isEmpty)
+    }
+
+    // MARK: Names that are used again
+
+    /// Another record than the one that was deleted, to all devices, as with the cache alone.
+    @Test func recordMadeAnewHasNothingOfTheFormer() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        let former = try #require(try await tablet.cache.record(for: id))
+        former["colour"] = "red"
+        try tablet.store.save([former], tablet.engine)
+        try phone.delete("a")
+        try phone.save("a", "new")
+        try await tablet.sync()
+        for app in [phone, tablet, phone] { try await app.sync() }
+        for app in [phone, tablet] {
+            let record = try #require(try await app.cache.record(for: id))
+            #expect(record["text"] == "new" && record["colour"] == nil)
+            #expect(try await app.cache.pendingRecordIDs().isEmpty)
+        }
+    }
+
+    @Test func recordMadeAnewAndDeletedElsewhereStaysDeleted() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        try phone.delete("a")
+        try await phone.engine.sendChanges()
+        try phone.save("a", "new")
+        cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        for _ in 0..<3 where !cloud.faults(on: "phone").isEmpty { try? await phone.sync() }
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "new"])
+        try tablet.delete("a")
+        try await tablet.sync()
+        for app in [phone, tablet] { try await app.sync() }
+        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+    }
+
+    // MARK: Whose it is
+
+    /// - Parameter isRestarted: whether the app hears of the other user with a new engine.
+    @Test(arguments: [false, true]) func fileStaysItsUsers(isRestarted: Bool) async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        let bobs = try await EngineDevice(cloud, "bobs", user: "bob")
+        try phone.save("alice's", "1")
+        try await phone.sync()
+        try bobs.save("bob's", "1")
+        try await bobs.sync()
+        try phone.save("unsent", "1")
+        try phone.cache.save("unsent", "1", zone: CKRecordZone.ID(zoneName: "Secret"))
+        try await cloud.signIn("bob", on: phone.connection)
+        if isRestarted { try phone.restart() }
+        try await phone.sync()
+        #expect(try phone.texts() == ["alice's": "1", "unsent": "1"])
+        #expect((phone.store.failure as? CacheError)?.haltReason == .otherAccount)
+        try await bobs.sync()
+        #expect(try bobs.texts() == ["bob's": "1"])
+        #expect(try await bobs.cache.zoneIDs() == [.list])
+        try await cloud.signIn("alice", on: phone.connection)
+        for app in [phone, tablet] { try await app.sync() }
+        #expect(phone.store.failure == nil)
+        for app in [phone, tablet] {
+            #expect(try app.texts() == ["alice's": "1", "unsent": "1"])
+        }
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// Nobody is signed in for a while.
+    @Test func editMadeSignedOutIsSentAfterwards() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        try phone.connection.signOut()
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        try phone.save("b", "1")
+        try await cloud.signIn("alice", on: phone.connection)
+        for app in [phone, tablet] { try await app.sync() }
+        #expect(try tablet.texts() == ["a": "1", "b": "1"])
+    }
+
+    // MARK: What only a comparison can tell
+
+    /// The engine cannot name what was deleted before its token was lost; the store has all records.
+    @Test func expiredTokenLeavesNoDeletedRecord() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        for name in ["a", "b"] { try tablet.save(name, "1") }
+        for app in [tablet, phone] { try await app.sync() }
+        try phone.save("c", "1")
+        try tablet.delete("a")
+        try await tablet.sync()
+        cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
+        try await phone.sync()
+        #expect(cloud.faults.remaining.isEmpty)
+        #expect(try phone.texts() == ["b": "1", "c": "1"])
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["b": "1", "c": "1"])
+    }
+
+    @Test func batchThatIsTooLargeGoesInParts() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("first", "1")
+        try await phone.sync()
+        for number in 0..<4 { try phone.save("\(number)", "1") }
+        cloud.faults.next(
+            2, of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
+        try await phone.sync()
+        #expect(try await phone.cache.attentionItems().isEmpty)
+        try await tablet.sync()
+        #expect(try tablet.texts().count == 5)
+    }
+
+    // MARK: Missing zones
+
+    /// The phone hears of its end only by trying to save into it.
+    @Test func zoneDeletedElsewhereIsNotMadeAgainByAnEdit() async throws {
+        let (phone, tablet) = try await EngineDevice.pair()
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        try await tablet.cache.deleteZone(.list)
+        try tablet.store.resume(tablet.engine)
+        try await tablet.sync()
+        try phone.save("a", "2")
+        await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        // It waits for the database's changes.
+        try await phone.engine.sendChanges()
+        try await tablet.sync()
+        #expect(try await tablet.cache.zoneIDs().isEmpty)
+        for app in [phone, tablet] { try await app.sync() }
+        for app in [phone, tablet] { #expect(try await app.cache.zoneIDs().isEmpty) }
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        let report = try #require(try await phone.cache.reports().first)
+        guard case .zoneDeleted(_, _, let lost) = report.event else {
+            Issue.record("The app was told something else: \(report.event)")
+            return
+        }
+        #expect(lost.map(\.recordName) == ["a"])
+    }
+
+    @Test func missingZoneThatNobodyDeletedIsMadeAgain() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        try phone.save("b", "1")
+        cloud.faults.next(of: RecordsModify.self, .answer(.zoneNotFound))
+        await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        for app in [phone, tablet] { try await app.sync() }
+        for app in [phone, tablet] { #expect(try app.texts() == ["a": "1", "b": "1"]) }
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func refusedZoneIsSetAsideWithItsRecords() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        cloud.faults.next(of: ZonesModify.self, .answer(.accessDenied))
+        await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        try await phone.engine.sendChanges()
+        let items = try await phone.cache.attentionItems()
+        #expect(items.map(\.recordID.recordName) == ["a"])
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        try await phone.cache.retryAttentionItems()
+        try phone.store.resume(phone.engine)
+        for app in [phone, tablet] { try await app.sync() }
+        #expect(try tablet.texts() == ["a": "1"])
+    }
+
+    // MARK: By itself
+
+    /// Nobody asks an automatic engine for the fetches that the store waits for.
+    @Test(arguments: [
+        DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit,
+        .answer(.zoneNotFound),
+    ])
+    func automaticEngineGoesOn(after effect: DeviceFaults.Effect) async throws {
+        let clock = TestClock()
+        let cloud = TestCloud(clock: clock)
+        let phone = try await EngineDevice(cloud, "phone", clock: clock)
+        cloud.faults(on: "phone").next(of: RecordsModify.self, effect)
+        try phone.save("a", "1")
+        while try await !phone.cache.pendingRecordIDs().isEmpty {
+            clock.advance(bySeconds: 0.5)
+            await Task.yield()
+        }
+        #expect(cloud.faults(on: "phone").isEmpty)
+        let tablet = try await EngineDevice(cloud, "tablet")
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1"])
+    }
+}
