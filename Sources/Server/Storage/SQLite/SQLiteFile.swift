@@ -35,6 +35,8 @@ final class SQLiteFile: OpenDatabase {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(limits.lockSeconds)
+        // GRDB's own is above the threads that read: one user's long write would go before all reads.
+        configuration.qos = .default
         configuration = format.configuration(configuration, forFileAt: path)
         do {
             // SQLite gives the log and its index the rights of the file.
