@@ -2,9 +2,12 @@
 
 #include <sqlite3.h>
 
-void stratus_keep_log(struct sqlite3 *connection) {
-    // Fails for a database that is closed only, which has no log to keep.
-    (void)sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+int stratus_empty_log(struct sqlite3 *connection) {
+    // Whoever else reads the file is not waited for.
+    if (sqlite3_busy_timeout(connection, 0) != SQLITE_OK) { return 0; }
+    int mode = SQLITE_CHECKPOINT_TRUNCATE;
+    if (sqlite3_wal_checkpoint_v2(connection, NULL, mode, NULL, NULL) != SQLITE_OK) { return 0; }
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK;
 }
 
 void stratus_leave_memory_uncounted(void) { (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

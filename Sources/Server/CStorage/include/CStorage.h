@@ -25,8 +25,9 @@ void stratus_start_writing(int file, int64_t offset, int64_t count);
 
 struct sqlite3;
 
-// Has the last connection of a file leave the write-ahead log where it is when it is closed.
-void stratus_keep_log(struct sqlite3 *connection);
+// Moves all of the write-ahead log into its file and has the log, empty, and its index stay there when the last
+// connection is closed. Returns 0, and changes nothing of how it is closed, where somebody reads or writes.
+int stratus_empty_log(struct sqlite3 *connection);
 
 // Has SQLite not count the memory that it takes, which costs a seventh of opening a file and is read by
 // nobody. Works before SQLite's first use in the process, and changes nothing later.

@@ -13,9 +13,6 @@ final class Checkpointer: Sendable {
     /// disk lives on little room.
     private static let triesPerLog = 8
 
-    /// Up to which length a log is left to the next opening, which reads all of it.
-    private static let mostKeptPages = 64
-
     private let path: String
     private let configuration: Configuration
     private let limits: StorageLimits
@@ -93,9 +90,6 @@ final class Checkpointer: Sendable {
             // shows in the commits.
         }
     }
-
-    /// Whether what this connection wrote left a log that is soon read again.
-    var logIsShort: Bool { logPages.load(ordering: .relaxed) <= Self.mostKeptPages }
 
     /// Returns when no checkpoint runs. Called before the database is closed.
     func wait() {

@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// The databases that were closed for want of room a moment ago, with short logs beside their files.
+/// The databases that were closed for want of room a moment ago, with empty logs left beside their files.
 ///
-/// The next use finds log and index where they were: nothing is made, and its first commit waits for the
-/// disk once, as every other. Those that nobody asks for are folded when they have been idle.
+/// The next use finds log and index where they were and makes neither. Nothing is in them: a copy that is put
+/// in the file's place meanwhile meets no log of another. They are removed when the database has been idle.
 struct KeptLogs {
-    /// As many take 64 MB at the most for the logs' indexes, which have no other use.
+    /// As many take 64 MB at the most, for the logs' indexes.
     private static let most = 2_000
 
     private var order = UseOrder<DatabaseAddress>()

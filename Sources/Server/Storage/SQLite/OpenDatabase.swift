@@ -21,9 +21,9 @@ protocol OpenDatabase: AnyObject, Sendable {
     /// Finishes what is under way and closes all connections. Waits for the disk, where there is a file.
     func close() throws
 
-    /// Closes like ``close()``, and leaves a short log beside the file instead of waiting for the disk.
+    /// Closes like ``close()``, and leaves the empty log and its index beside the file for the next opening.
     ///
-    /// - Returns: Whether there is something left to be folded into the file.
+    /// - Returns: Whether they are there.
     func closeKeepingLog() throws -> Bool
 }
 

@@ -33,7 +33,7 @@ extension OpenDatabases {
         }
         while let address = state.withLock({ next(&$0) }) {
             do {
-                // A command looks at each once, and has them whole when it ends.
+                // A command looks at each once.
                 try await shut(address, keepsLog: placement.isExclusive)
             } catch {
                 // All its writes were answered after their commits, and opening it again finds them;
@@ -42,14 +42,14 @@ extension OpenDatabases {
         }
     }
 
-    /// Closes databases until there are none, and folds the logs that were kept.
+    /// Closes databases until there are none, and removes the logs that were kept.
     ///
     /// - Returns: The first failure; the others are closed all the same.
     func closeUnused() async -> (any Error)? {
         var failure: (any Error)?
         while let (address, isOpen) = await nextToClose() {
             do {
-                if isOpen { try await shut(address) } else { try await foldLog(of: address) }
+                if isOpen { try await shut(address) } else { try await removeLog(of: address) }
             } catch {
                 failure = failure ?? error
             }
@@ -73,8 +73,8 @@ extension OpenDatabases {
 
     /// Closes a database that is not in use, unless another task was faster.
     ///
-    /// - Parameter keepsLog: Whether a short log is left for the next opening, or else until the database
-    ///   would have been idle.
+    /// - Parameter keepsLog: Whether the empty log is left for the next opening, until the database has been
+    ///   idle.
     func shut(_ address: DatabaseAddress, keepsLog: Bool = false) async throws {
         let closing: (database: any OpenDatabase, entry: Entry, keepsLog: Bool)? = state.withLock {
             state in
@@ -103,8 +103,9 @@ extension OpenDatabases {
         }
     }
 
-    /// Moves a log that was kept into its file, unless the database was opened since.
-    func foldLog(of address: DatabaseAddress) async throws {
+    /// Removes a log that was kept, unless the database was opened since: as SQLite does it, against whoever else
+    /// has the file.
+    func removeLog(of address: DatabaseAddress) async throws {
         let isFree = state.withLock { state in
             guard state.keptLogs.remove(address), state.entries[address] == nil else {
                 return false

@@ -37,7 +37,7 @@ extension OpenDatabases {
         }
         while let address = state.withLock({ $0.longestKept(before: latest) }) {
             do {
-                try await foldLog(of: address)
+                try await removeLog(of: address)
             } catch {
                 // As above.
             }

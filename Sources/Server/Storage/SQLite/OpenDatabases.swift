@@ -139,7 +139,7 @@ final class OpenDatabases: Sendable {
         guard let place = state.entries.index(forKey: address) else {
             state.entries[address] = Entry(phase: .opening)
             state.openings += 1
-            // A short log that this process left waits for nothing when it is read again.
+            // Nothing is made where this process left the log: that waits for nothing.
             let isBrief = state.keptLogs.remove(address) && !isTry
             return .mustOpen(isTry: isTry, work: isBrief ? .caller : placement.work)
         }

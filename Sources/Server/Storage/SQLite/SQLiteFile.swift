@@ -124,11 +124,7 @@ final class SQLiteFile: OpenDatabase {
 
     func closeKeepingLog() throws -> Bool {
         try closeConnections {
-            let isKept = main.inDatabase { database in
-                guard checkpoints.logIsShort else { return false }
-                stratus_keep_log(database.sqliteConnection)
-                return true
-            }
+            let isKept = main.inDatabase { stratus_empty_log($0.sqliteConnection) != 0 }
             try main.close()
             return isKept
         }
