@@ -97,7 +97,7 @@ private let container = ContainerAddress(
             let store = try await storage.store(for: address(1))
             let file = DataFolder.path(of: address(1), in: folder)
             try await save(["r0"], bytes: 300, in: store)
-            #expect(try descriptors(of: file) == 3)
+            #expect(try openDescriptors(of: file) == 3)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 {
                     group.addTask { try await save(["r\(number % 10)"], bytes: 300, in: store) }
@@ -107,14 +107,14 @@ private let container = ContainerAddress(
                 }
                 try await group.waitForAll()
             }
-            #expect(try (4...7).contains(descriptors(of: file)))
+            #expect(try (4...7).contains(openDescriptors(of: file)))
             clock.withLock { $0 += 31 }
             round.yield()
             // The event to wait for is the end of the round; nothing announces it.
             for _ in 0..<10_000 where storage.openDatabases > 0 {
                 try await Task.sleep(for: .milliseconds(1))
             }
-            #expect(try descriptors(of: file) == 0)
+            #expect(try openDescriptors(of: file) == 0)
             #expect(size(of: file + "-wal") == 0)
             // A user of ten records.
             #expect(size(of: file) <= 60_000)
@@ -166,23 +166,24 @@ private let container = ContainerAddress(
         }
     }
 
-    private func descriptors(of file: String) throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
-            // One that was closed since the listing is not there.
-            let target = try? FileManager.default.destinationOfSymbolicLink(
-                atPath: "/proc/self/fd/" + $0)
-            return target?.hasPrefix(file) == true
-        }
-    }
-
     private func size(of file: String) -> Int {
         var status = stat()
         return stat(file, &status) == 0 ? Int(status.st_size) : 0
     }
 }
 
+/// How many descriptors this process has of files whose paths begin so.
+func openDescriptors(of file: String) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+        // One that was closed since the listing is not there.
+        let target = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/self/fd/" + $0)
+        return target?.hasPrefix(file) == true
+    }
+}
+
 /// Pauses that end when the test says so.
-private actor Pauses {
+actor Pauses {
     private var rounds: AsyncStream<Void>.Iterator
 
     init(_ rounds: AsyncStream<Void>) {

@@ -1,5 +1,5 @@
-// What the storage needs and Swift cannot say: a checksum by the processor's own instruction, and a call of
-// the system that Swift does not know.
+// What the storage needs and Swift cannot say: a checksum by the processor's own instruction, a call of the
+// system that Swift does not know, and settings of SQLite's that take arguments of any number.
 
 #ifndef STRATUS_CSTORAGE_H
 #define STRATUS_CSTORAGE_H
@@ -22,5 +22,15 @@ uint32_t stratus_crc32c_by_table(uint32_t checksum, const void *bytes, size_t co
 
 // Has the system begin to bring some written bytes of a file to the disk, without waiting for it.
 void stratus_start_writing(int file, int64_t offset, int64_t count);
+
+struct sqlite3;
+
+// Moves all of the write-ahead log into its file and has the log, empty, and its index stay there when the last
+// connection is closed. Returns 0, and changes nothing of how it is closed, where somebody reads or writes.
+int stratus_empty_log(struct sqlite3 *connection);
+
+// Has SQLite not count the memory that it takes, which costs a seventh of opening a file and is read by
+// nobody. Works before SQLite's first use in the process, and changes nothing later.
+void stratus_leave_memory_uncounted(void);
 
 #endif

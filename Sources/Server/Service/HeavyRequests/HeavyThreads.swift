@@ -70,13 +70,14 @@ final class HeavyThreads: Sendable {
     }
 
     private let world: World
-    /// Serial, each a thread of its own while it has work.
+    /// Serial, each a thread of its own while it has work; the system gives way to everybody else's threads
+    /// where processors are few.
     private let queues: [DispatchQueue]
     private let state: Mutex<State>
 
     init(count: Int, world: World) {
         self.world = world
-        queues = (0..<count).map { DispatchQueue(label: "stratus.heavy.\($0)") }
+        queues = (0..<count).map { DispatchQueue(label: "stratus.heavy.\($0)", qos: .utility) }
         state = Mutex(State(idleThreads: Array(0..<count)))
     }
 

@@ -53,9 +53,11 @@ final class DataFolder: Sendable {
 
     /// The file of a database; its folder is made.
     func file(for address: DatabaseAddress) throws -> String {
-        let folder = Self.folder(of: address.containerAddress, in: path)
-        try Self.makeFolder(folder)
-        return Self.path(of: address, in: path)
+        let file = Self.path(of: address, in: path)
+        if access(file, F_OK) != 0 {
+            try Self.makeFolder(Self.folder(of: address.containerAddress, in: path))
+        }
+        return file
     }
 
     static let fileEnding = ".sqlite"

@@ -20,9 +20,19 @@ protocol OpenDatabase: AnyObject, Sendable {
 
     /// Finishes what is under way and closes all connections. Waits for the disk, where there is a file.
     func close() throws
+
+    /// Closes like ``close()``, and leaves the empty log and its index beside the file for the next opening.
+    ///
+    /// - Returns: Whether they are there.
+    func closeKeepingLog() throws -> Bool
 }
 
 extension OpenDatabase {
+    func closeKeepingLog() throws -> Bool {
+        try close()
+        return false
+    }
+
     /// Runs `body`, which reads about a page, on one state of the database.
     func read<Outcome: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Outcome

@@ -2,7 +2,8 @@ import StratusRecords
 
 /// Databases that nobody has used for a while are closed: that folds the write-ahead log into the file, and
 /// gives back descriptors and memory. Only closing does, as the system's locks of a file keep the descriptors
-/// of its closed connections while another one of the process is open.
+/// of its closed connections while another one of the process is open. So are the logs of those that were
+/// closed earlier, for want of room.
 extension OpenDatabases {
     /// Starts to look for databases that have become idle, unless that is under way.
     func startClosingIdle() {
@@ -34,8 +35,16 @@ extension OpenDatabases {
                 // wrong with the disk shows then.
             }
         }
+        while let address = state.withLock({ $0.longestKept(before: latest) }) {
+            do {
+                try await removeLog(of: address)
+            } catch {
+                // As above.
+            }
+        }
         return state.withLock { state in
-            if state.entries.isEmpty || state.isClosed { state.idleTask = nil }
+            let isEmpty = state.entries.isEmpty && state.keptLogs.first == nil
+            if isEmpty || state.isClosed { state.idleTask = nil }
             return state.idleTask != nil
         }
     }
@@ -47,5 +56,9 @@ extension OpenDatabases.State {
             entry.usedAtSeconds <= latest
         else { return nil }
         return address
+    }
+
+    fileprivate func longestKept(before latest: Double) -> DatabaseAddress? {
+        isClosed ? nil : keptLogs.first(usedBefore: latest)
     }
 }

@@ -31,6 +31,7 @@ final class OpenDatabases: Sendable {
         /// Looks for idle ones while there are any that are open.
         var idleTask: Task<Void, Never>?
         var damaged = DamagedDatabases()
+        var keptLogs = KeptLogs()
         var isClosed = false
         var isClosingSurplus = false
         /// How often a database was opened.
@@ -41,7 +42,7 @@ final class OpenDatabases: Sendable {
 
     private enum Claim {
         case ready(any OpenDatabase)
-        case mustOpen(isTry: Bool)
+        case mustOpen(isTry: Bool, work: WorkThread)
         case mustWait
         case refused(StorageError)
         case closed
@@ -49,14 +50,9 @@ final class OpenDatabases: Sendable {
 
     /// How many databases are closed at the same time when the engine is.
     private static let closedAtOnce = 16
-    /// How many may be open beyond the limit before an opening waits for the closing of another: a part of
-    /// the limit, and no fewer than a few where it is one that can be set.
-    private static func surplus(_ limit: Int) -> Int {
-        limit < StorageLimits.leastOpenDatabases ? 0 : max(limit / 16, 8)
-    }
 
     /// Nil where a closed database would be lost.
-    private let limit: Int?
+    let limit: Int?
     let placement: any Placement
     let world: World
     private let logger: Logger
@@ -125,7 +121,8 @@ final class OpenDatabases: Sendable {
             case .closed: throw StorageError.closed()
             case .refused(let error): throw error
             case .mustWait: await waitForChange { $0.entries[address]?.isOpen ?? true }
-            case .mustOpen(let isTry): return try await openDatabase(address, isTry: isTry)
+            case .mustOpen(let isTry, let work):
+                return try await openDatabase(address, isTry: isTry, work)
             }
         }
     }
@@ -142,7 +139,9 @@ final class OpenDatabases: Sendable {
         guard let place = state.entries.index(forKey: address) else {
             state.entries[address] = Entry(phase: .opening)
             state.openings += 1
-            return .mustOpen(isTry: isTry)
+            // Nothing is made where this process left the log: that waits for nothing.
+            let isBrief = state.keptLogs.remove(address) && !isTry
+            return .mustOpen(isTry: isTry, work: isBrief ? .caller : placement.work)
         }
         guard case .open(let database) = state.entries.values[place].phase else {
             return .mustWait
@@ -152,12 +151,14 @@ final class OpenDatabases: Sendable {
         return .ready(database)
     }
 
-    /// - Parameter isTry: Whether the file was damaged when it was last looked at.
+    /// - Parameters:
+    ///   - isTry: Whether the file was damaged when it was last looked at.
+    ///   - work: Where the file is opened.
     private func openDatabase(
-        _ address: DatabaseAddress, isTry: Bool
+        _ address: DatabaseAddress, isTry: Bool, _ work: WorkThread
     ) async throws -> any OpenDatabase {
         do {
-            let database = try await placement.work.run { [placement] in
+            let database = try await work.run { [placement] in
                 try placement.openMakingRoom(address)
             }
             if isTry { try await lookThrough(database) }
@@ -173,7 +174,7 @@ final class OpenDatabases: Sendable {
         }
     }
 
-    // MARK: Closing
+    // MARK: Releasing
 
     /// - Returns: Whether the caller must close the database.
     private func release(_ address: DatabaseAddress) -> Bool {
@@ -195,91 +196,6 @@ final class OpenDatabases: Sendable {
         for continuation in waiting { continuation.resume() }
         if isFirst { startClosingIdle() }
         return isCondemned
-    }
-
-    /// Closes what is too much, several in a row so that most openings have no closing beside them: beside
-    /// the request that opened one, unless there is much too much.
-    private func makeRoom() async {
-        guard let limit else { return }
-        let surplus = Self.surplus(limit)
-        let (count, mustStart) = state.withLock { state in
-            let count = state.entries.count
-            let mustStart = count > limit + surplus / 2 && !state.isClosingSurplus
-            if mustStart { state.isClosingSurplus = true }
-            return (count, mustStart)
-        }
-        if count > limit + surplus { return await closeSurplus(limit) }
-        guard mustStart else { return }
-        _ = world.startTask("surplus databases") { [weak self] in await self?.closeSurplus(limit) }
-    }
-
-    private func closeSurplus(_ limit: Int) async {
-        func next(_ state: inout State) -> DatabaseAddress? {
-            if state.entries.count > limit, let first = state.unused.first { return first }
-            state.isClosingSurplus = false
-            return nil
-        }
-        while let address = state.withLock({ next(&$0) }) {
-            do {
-                try await shut(address)
-            } catch {
-                // All its writes were answered after their commits, and opening it again finds them;
-                // what is wrong with the disk shows then.
-            }
-        }
-    }
-
-    /// Closes databases until there are none.
-    ///
-    /// - Returns: The first failure; the others are closed all the same.
-    private func closeUnused() async -> (any Error)? {
-        var failure: (any Error)?
-        while let address = await nextToClose() {
-            do {
-                try await shut(address)
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        return failure
-    }
-
-    private func nextToClose() async -> DatabaseAddress? {
-        while true {
-            let (next, isEmpty) = state.withLock { ($0.unused.first, $0.entries.isEmpty) }
-            if let next { return next }
-            if isEmpty { return nil }
-            await waitForChange { $0.entries.isEmpty || $0.unused.first != nil }
-        }
-    }
-
-    /// Closes a database that is not in use, unless another task was faster.
-    func shut(_ address: DatabaseAddress) async throws {
-        let database: (any OpenDatabase)? = state.withLock { state in
-            guard let entry = state.entries[address], entry.uses == 0,
-                case .open(let database) = entry.phase
-            else { return nil }
-            state.entries[address]?.phase = .closing
-            state.unused.remove(address)
-            return database
-        }
-        guard let database else { return }
-        defer {
-            let files = placement.files(of: address)
-            updateEntries { state in
-                state.entries[address] = nil
-                state.damaged.noteClosed(address, files: files)
-            }
-        }
-        try await placement.work.run { try database.close() }
-    }
-
-    private func shutCondemned(_ address: DatabaseAddress) async {
-        do {
-            try await shut(address)
-        } catch {
-            // What is wrong with the file has been said.
-        }
     }
 
     // MARK: Damage
@@ -354,7 +270,7 @@ final class OpenDatabases: Sendable {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
     /// Changes the entries and resumes the tasks that wait for a change.
-    private func updateEntries(_ body: (inout State) -> Void) {
+    func updateEntries(_ body: (inout State) -> Void) {
         let waiting = state.withLock { state in
             body(&state)
             return Self.takeWaiting(&state)
@@ -368,7 +284,7 @@ final class OpenDatabases: Sendable {
     }
 
     /// Waits for the next change, unless the condition holds already.
-    private func waitForChange(unless holds: (State) -> Bool) async {
+    func waitForChange(unless holds: (State) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 if holds(state) { return true }

@@ -1,3 +1,4 @@
+import CStorage
 import GRDB
 import Logging
 import StratusSQLite
@@ -15,6 +16,9 @@ final class SQLiteFile: OpenDatabase {
     /// if it comes before a write. A database that is asked once opens no second connection.
     private let readsOnMain = Atomic<Bool>(true)
 
+    /// Before the first file of the process.
+    private static let settings: Void = stratus_leave_memory_uncounted()
+
     /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
     ///
     /// - Parameters:
@@ -26,10 +30,13 @@ final class SQLiteFile: OpenDatabase {
         recordBytes: String? = nil, logger: Logger,
         mark: (Database) throws -> HighWaterMark? = { _ in nil }
     ) throws {
+        Self.settings
         self.path = path
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(limits.lockSeconds)
+        // GRDB's own is above the threads that read: one user's long write would go before all reads.
+        configuration.qos = .default
         configuration = format.configuration(configuration, forFileAt: path)
         do {
             // SQLite gives the log and its index the rights of the file.
@@ -112,12 +119,25 @@ final class SQLiteFile: OpenDatabase {
     /// Finishes what is under way and closes all connections: the one that writes last, so that SQLite
     /// moves all of the log into the file. Waits for the disk.
     func close() throws {
+        try closeConnections { try main.close() }
+    }
+
+    func closeKeepingLog() throws -> Bool {
+        try closeConnections {
+            let isKept = main.inDatabase { stratus_empty_log($0.sqliteConnection) != 0 }
+            try main.close()
+            return isKept
+        }
+    }
+
+    /// - Parameter closeMain: Closes the connection that writes.
+    private func closeConnections<Outcome>(_ closeMain: () throws -> Outcome) throws -> Outcome {
         do {
             readsOnMain.store(false, ordering: .relaxed)
             try reads.close()
             commits.close()
             checkpoints.wait()
-            try main.close()
+            return try closeMain()
         } catch {
             throw StorageError.translating(error, path: path)
         }
