@@ -100,16 +100,7 @@ extension CacheStore {
             if !page.records.isEmpty || !page.deletedNames.isEmpty {
                 try noteAhead(zone, database)
             }
-            if !page.moreComing {
-                if zone.isRefetching {
-                    try reconcile(zone, &lost, &outcome, database)
-                    try setLastIntactVersion(nil, of: zone, database)
-                    try forgetRemaking(of: zone, database)
-                }
-                try heardOfDeletions(in: zone, database)
-                try heardOfUnanswered(in: zone, database)
-                try forgetSentTags(of: zone, database)
-            }
+            if !page.moreComing { try ended(zone, &lost, &outcome, database) }
             try noteProgress(page, of: zone, database)
             if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
             try database.execute(
@@ -121,6 +112,21 @@ extension CacheStore {
                 arguments: [page.token, page.moreComing, page.moreComing, zone.key])
             try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
         }
+    }
+
+    /// All of a zone was fetched that there is.
+    private func ended(
+        _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        if zone.isRefetching {
+            try reconcile(zone, &lost, &outcome, database)
+            try setLastIntactVersion(nil, of: zone, database)
+            try forgetRemaking(of: zone, database)
+        }
+        try heardOfDeletions(in: zone, database)
+        try heardOfUnanswered(in: zone, database)
+        try forgetSentTags(of: zone, database)
     }
 
     /// The records of a full fetch in the order of their names, so that each page of the file's index of names is
