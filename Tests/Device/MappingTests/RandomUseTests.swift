@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusMapping
+import StratusRuntime
 import StratusTesting
 import TestSeeds
 import Testing
@@ -139,13 +140,24 @@ struct RandomUseTests {
                 })
     }
 
+    /// Nothing happens by itself, however busy the machine is: no request times out, and no mapping tries again after a
+    /// pause, such as one of before a new start.
+    private static let world: World = {
+        @Sendable func forever(_: Double) async throws {
+            let silence = AsyncStream<Void> { _ in }
+            for await _ in silence {}
+            throw CancellationError()
+        }
+        return World(sleep: forever, timeout: forever)
+    }()
+
     @Test(arguments: Seeds.forTest("RandomUseTests", count: 12))
     func newestEditWinsOnEveryDevice(seed: UInt64) async throws {
         let cloud = TestCloud()
         let scope: CKDatabase.Scope = seed.isMultiple(of: 2) ? .private : .public
         var use = Use(devices: [], numbers: SeededNumbers(seed: seed))
         for name in ["phone", "tablet", "watch"] {
-            use.devices.append(try await MappedDevice(cloud, name, scope: scope))
+            use.devices.append(try await MappedDevice(cloud, name, scope: scope, world: Self.world))
         }
         for number in 0..<80 { try await use.step(number) }
         for device in use.devices { device.transport.isOffline = false }
