@@ -116,6 +116,19 @@ import Testing
         #expect(second.take())
     }
 
+    /// As of an app that starts a cache which it has just closed.
+    @Test func closedLockIsTakenNoMore() throws {
+        defer { remove() }
+        let file = try MemoryCacheFile()
+        for open in [{ try CacheLock(cachePath: path) }, { CacheLock(in: file) }] {
+            let (closed, other) = (try open(), try open())
+            closed.close()
+            #expect(!closed.take())
+            #expect(other.take())
+            other.close()
+        }
+    }
+
     @Test func lockFileIsTheUsersAlone() throws {
         defer { remove() }
         let cache = try open(MemoryCloud())

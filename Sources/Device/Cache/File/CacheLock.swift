@@ -9,6 +9,7 @@ import Synchronization
 final class CacheLock: Sendable {
     /// Empty in memory.
     let path: String
+    /// Nil when it was closed; of a file in memory it is none.
     private let descriptor: Mutex<Int32?>
     private let memory: MemoryCacheFile?
 
@@ -27,9 +28,11 @@ final class CacheLock: Sendable {
     /// The lock of a file in memory: among the caches of this process.
     init(in memory: MemoryCacheFile) {
         path = ""
-        descriptor = Mutex(nil)
+        descriptor = Mutex(Self.noDescriptor)
         self.memory = memory
     }
+
+    private static let noDescriptor: Int32 = -1
 
     deinit { close() }
 
@@ -37,13 +40,10 @@ final class CacheLock: Sendable {
     ///
     /// - Returns: whether it is held.
     func take() -> Bool {
-        if let memory { return memory.takeLock(ObjectIdentifier(self)) }
-        return takeFile()
-    }
-
-    private func takeFile() -> Bool {
         descriptor.withLock { descriptor in
+            // A cache that is started when it was closed keeps nobody out.
             guard let descriptor else { return false }
+            if let memory { return memory.takeLock(ObjectIdentifier(self)) }
             return flock(descriptor, LOCK_EX | LOCK_NB) == 0
         }
     }
@@ -52,7 +52,7 @@ final class CacheLock: Sendable {
     func giveBack() {
         memory?.giveLockBack(ObjectIdentifier(self))
         descriptor.withLock { descriptor in
-            guard let descriptor else { return }
+            guard let descriptor, memory == nil else { return }
             flock(descriptor, LOCK_UN)
         }
         touch()
@@ -62,7 +62,7 @@ final class CacheLock: Sendable {
     func touch() {
         memory?.touch(ObjectIdentifier(self))
         descriptor.withLock { descriptor in
-            guard let descriptor else { return }
+            guard let descriptor, memory == nil else { return }
             // On a full disk the others look at the next commit, or after some seconds.
             var byte: UInt8 = 0
             _ = pwrite(descriptor, &byte, 1, 0)
@@ -75,13 +75,13 @@ final class CacheLock: Sendable {
     }
 
     func close() {
+        let open = descriptor.withLock { $0.take() }
         if let memory {
             memory.endWatch(ObjectIdentifier(self))
             memory.giveLockBack(ObjectIdentifier(self))
             memory.touch(ObjectIdentifier(self))
         }
-        let open = descriptor.withLock { $0.take() }
-        guard let open else { return }
+        guard let open, memory == nil else { return }
         // A program that this process is starting at this moment still has the file open too.
         flock(open, LOCK_UN)
         Foundation.close(open)
