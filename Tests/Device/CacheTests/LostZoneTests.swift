@@ -266,4 +266,70 @@ import Testing
             }
         }
     }
+
+    private func expectTexts(_ texts: [String: String], on devices: String...) async throws {
+        for device in devices {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == texts, "\(device)")
+            }
+        }
+    }
+
+    private func makeZone(on device: String, _ names: String...) async throws {
+        try await folder.run(device) { cache in
+            for name in names { try cache.save(name, "1") }
+            try await cache.sync()
+        }
+    }
+
+    /// A device had fetched the zone when nothing was in it. Nobody has deleted it, so one that is made after the
+    /// restore, and has the number that the lost one had, is no deleted one.
+    @Test func missingZoneCountsAsDeletedByNobody() async throws {
+        try await folder.sync("phone", "tablet")
+        try folder.takeCopy()
+        try await makeZone(on: "phone", "a")
+        try await folder.run("phone") { phone in
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try folder.restore()
+        try await folder.sync("tablet")
+        try await makeZone(on: "laptop", "b")
+        try await folder.run("tablet") { cloud in
+            // One for the shared database.
+            cloud.next(2, of: ChangesDatabase.self, .expireChangeTokens)
+        } _: { tablet in
+            try await tablet.sync()
+        }
+        try await expectTexts(["b": "1"], on: "laptop", "tablet")
+    }
+
+    /// The zone and its deletion were lost together; one that somebody makes since is another, though it has the number of
+    /// the deleted one.
+    ///
+    /// - Parameter hasSameKey: whether it has the place of the lost one in the service's file too.
+    @Test(arguments: [false, true])
+    func zoneMadeAfterRestoreIsNotTheDeletedOne(hasSameKey: Bool) async throws {
+        try await folder.sync("phone", "tablet", "laptop")
+        try folder.takeCopy()
+        try await makeZone(on: "phone", "a")
+        try await folder.sync("tablet", "phone")
+        try await folder.run("phone") { phone in
+            try await phone.deleteZone(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone")
+        try folder.restore()
+        if !hasSameKey {
+            try await folder.run("laptop") { laptop in
+                try laptop.save("other", "1", zone: Self.other)
+                try await laptop.sync()
+            }
+        }
+        try await makeZone(on: "laptop", "b")
+        // Who heard of the deletion, and who made it.
+        try await expectTexts(["b": "1"], on: "tablet", "phone", "laptop")
+    }
 }

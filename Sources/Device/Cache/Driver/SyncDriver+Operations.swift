@@ -124,7 +124,8 @@ extension SyncDriver {
             if !page.moreComing { break }
         }
         let written = try store.apply(
-            all, isFull: start == nil, doubted: session.zonesInDoubt)
+            all, isFull: start == nil, doubted: session.zonesInDoubt,
+            returned: try await zonesReturned(in: all))
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
         try absorbBacklog()
@@ -132,6 +133,26 @@ extension SyncDriver {
         operationNotes["deletedZones"] = "\(all.deleted.count)"
         noteFetched(written.outcome)
         observers.tell(written.outcome)
+    }
+
+    /// The zones that were deleted before the service lost history, and are there again, not ones that were made since: their
+    /// history goes on from a token of the deleted one, or from before it.
+    private func zonesReturned(in page: DatabasePage) async throws -> Set<ZoneID> {
+        var returned: Set<ZoneID> = []
+        for (zone, token) in try store.zonesPerhapsDeleted(in: page) {
+            do {
+                _ = try await remote.zoneChanges(zone, since: token, knowing: [], limit: 1)
+                returned.insert(zone)
+            } catch let failure as SyncFailure {
+                switch failure.code {
+                case .changeTokenExpired:
+                    if let intact = failure.lastIntactVersion, intact > 0 { returned.insert(zone) }
+                case .zoneNotFound, .userDeletedZone: continue
+                default: throw failure
+                }
+            }
+        }
+        return returned
     }
 
     private func fetchZoneChanges(_ zone: ZoneID) async throws {

@@ -132,23 +132,35 @@ extension CacheStore {
         try setText(nil, named: remakingName(of: row), database)
     }
 
-    /// Remembers which of the zones of its name was deleted, the first or a later one.
-    func keepGeneration(ofDeleted row: ZoneRow, _ database: Database) throws {
-        let generation = try text(named: generationName(of: row), database)
-        try setText(generation, named: deletedGenerationName(of: row.id), database)
+    /// Remembers which of the zones of its name was deleted: its number, and where records of it were here the last change
+    /// token, as after a loss another one may be given the same number. Where there is no number, what was remembered before
+    /// stays.
+    func keepGeneration(
+        ofDeleted row: ZoneRow, hadRecords: Bool, _ database: Database
+    ) throws {
+        guard let generation = try text(named: generationName(of: row), database) else { return }
+        let token = hadRecords && row.token != ZoneRow.gone ? row.token ?? "" : ""
+        try setText(
+            "\(generation) \(token)", named: deletedGenerationName(of: row.id), database)
         try setGeneration(nil, of: row, database)
     }
 
-    /// After a loss, whether a zone of the service is one that was deleted before it, here or elsewhere: it is
-    /// deleted again. One that was made after the deletion stays.
-    func isDeletedAgain(
-        _ id: ZoneID, _ generation: Int64?, _ database: Database
-    ) throws -> Bool {
-        guard createsZones, let generation, try zone(id, database) == nil,
-            let deleted = try text(named: deletedGenerationName(of: id), database),
-            generation <= Int64(deleted) ?? 0
-        else { return false }
-        try setUnwanted(try zone(id, orMake: .unwanted, database), database)
-        return true
+    /// After a loss, the zones of the service that may be ones that were deleted before it, here or elsewhere, each with the
+    /// last change token of the deleted one: whether the service knows its history tells.
+    func zonesPerhapsDeleted(in page: DatabasePage) throws -> [ZoneID: String] {
+        try read { database in
+            guard createsZones, try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
+            else { return [:] }
+            var tokens: [ZoneID: String] = [:]
+            for id in page.changed {
+                guard let generation = page.generations[id], try zone(id, database) == nil,
+                    let deleted = try text(named: deletedGenerationName(of: id), database)
+                else { continue }
+                let parts = deleted.split(separator: " ", maxSplits: 1)
+                guard parts.count == 2, generation <= Int64(parts[0]) ?? 0 else { continue }
+                tokens[id] = String(parts[1])
+            }
+            return tokens
+        }
     }
 }

@@ -198,10 +198,12 @@ extension CacheStore {
     /// Which zones changed is remembered with the token, so that a crash before they are fetched loses
     /// nothing. After a full answer, zones that it does not name are gone; but where the service has
     /// lost track, as after a restore, they are made anew with what is here of them.
-    /// - Parameter doubted: zones that are missing at the service.
+    /// - Parameters:
+    ///   - doubted: zones that are missing at the service.
+    ///   - returned: zones that were deleted before the service lost track, and are there again; they are deleted again.
     /// - Returns: the outcome, zones that are gone, and zones to create anew.
     func apply(
-        _ pages: DatabasePage, isFull: Bool, doubted: [ZoneID] = []
+        _ pages: DatabasePage, isFull: Bool, doubted: [ZoneID] = [], returned: Set<ZoneID> = []
     ) throws -> (outcome: CacheOutcome, gone: [ZoneID], recreated: [ZoneID]) {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
@@ -217,8 +219,9 @@ extension CacheStore {
             let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 if try isErasing && isErased(id, database) { continue }
-                let generation = pages.generations[id]
-                if isTrackLost, try isDeletedAgain(id, generation, database) {
+                // Unless the app has made one of that name meanwhile.
+                if returned.contains(id), try zone(id, database) == nil {
+                    try setUnwanted(try zone(id, orMake: .unwanted, database), database)
                     outcome.events.append(
                         .changesLost(CKRecordZone.ID(id), sentAgain: [], deletedAgain: []))
                     continue
@@ -229,7 +232,7 @@ extension CacheStore {
                 try database.execute(
                     sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?",
                     arguments: [row.key])
-                try setGeneration(generation, of: row, database)
+                try setGeneration(pages.generations[id], of: row, database)
             }
             let named = Set(pages.changed).union(pages.deleted.map(\.zone))
             try fetchZonesAhead(butFor: named, database)
@@ -243,7 +246,7 @@ extension CacheStore {
                     try recreate(row, database)
                     recreated.append(row.id)
                 } else {
-                    try zoneDeleted(row, .deleted, &gone, &recreated, &outcome, database)
+                    try zoneDeleted(row, nil, &gone, &recreated, &outcome, database)
                 }
             }
             for id in doubted where try zone(id, database) == nil && !gone.contains(id) {
@@ -299,8 +302,9 @@ extension CacheStore {
                 """, arguments: [row.key, row.id.ownerName, row.id.name]) ?? false
     }
 
+    /// - Parameter reason: nil where nobody said that the zone was deleted: it is missing.
     private func zoneDeleted(
-        _ row: ZoneRow, _ reason: ZoneDeletionReason, _ gone: inout [ZoneID],
+        _ row: ZoneRow, _ reason: ZoneDeletionReason?, _ gone: inout [ZoneID],
         _ recreated: inout [ZoneID], _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         if row.state == .detached {
@@ -319,13 +323,14 @@ extension CacheStore {
             recreated.append(row.id)
             return
         }
+        if reason == nil { try setGeneration(nil, of: row, database) }
         let lost = try removeContent(of: row, &outcome, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
         // The app itself asked for the deletion of an unwanted zone.
         guard row.state == .existing else { return }
         outcome.events.append(
             .zoneDeleted(
-                CKRecordZone.ID(row.id), reason: reason,
+                CKRecordZone.ID(row.id), reason: reason ?? .deleted,
                 lostChanges: lost.map { CKRecord.ID($0) }))
     }
 
@@ -333,7 +338,8 @@ extension CacheStore {
     func removeContent(
         of row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> [RecordID] {
-        outcome.changedIDs.formUnion(try removeRecords(of: row, database))
+        let removed = try removeRecords(of: row, database)
+        outcome.changedIDs.formUnion(removed)
         let lost = try String.fetchAll(
             database, sql: "SELECT name FROM pending WHERE zone = ? ORDER BY sequence",
             arguments: [row.key])
@@ -342,7 +348,7 @@ extension CacheStore {
         try forgetNewer(in: row, database)
         try forgetHistory(of: row, database)
         try forgetLoss(in: row, database)
-        try keepGeneration(ofDeleted: row, database)
+        try keepGeneration(ofDeleted: row, hadRecords: !removed.isEmpty, database)
         return lost.map { RecordID(name: $0, zoneID: row.id) }
     }
 
