@@ -332,4 +332,23 @@ import Testing
         // Who heard of the deletion, and who made it.
         try await expectTexts(["b": "1"], on: "tablet", "phone", "laptop")
     }
+
+    /// A device that never heard of the deletion makes the zone anew. Who deleted it deletes its records again, but for one
+    /// that was made since.
+    @Test(arguments: [false, true])
+    func recordsOfZoneDeletedBeforeItWasLostStayDeleted(isDeviceFirst: Bool) async throws {
+        try await folder.sync("phone", "tablet")
+        try folder.takeCopy()
+        try await makeZone(on: "phone", "a")
+        try await folder.sync("tablet", "phone")
+        try await folder.run("phone") { phone in
+            try await phone.deleteZone(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try folder.restore()
+        if isDeviceFirst { try await folder.sync("phone") }
+        try await makeZone(on: "tablet", "b")
+        try await folder.sync("phone", "tablet")
+        try await expectTexts(["b": "1"], on: "phone", "tablet", "laptop")
+    }
 }

@@ -30,7 +30,9 @@ extension CacheStore {
     func repeatDeletion(
         of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        guard let deleted = try deletionMilliseconds(of: server.id, database),
+        guard
+            let deleted = try deletionMilliseconds(of: server.id, database)
+                ?? deletionMilliseconds(ofZone: server.id.zoneID, database),
             wasThere(server, at: deleted), try !isMadeAnew(server, database)
         else { return false }
         try queue(
@@ -94,16 +96,43 @@ extension CacheStore {
 
     /// When a record was deleted on this device; nil for what others deleted.
     func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
+        try deletionMilliseconds(id.zoneID, id.name, database)
+    }
+
+    private func deletionMilliseconds(
+        _ zone: ZoneID, _ name: String, _ database: Database
+    ) throws -> Int64? {
         let statement = try database.cachedStatement(
             sql: """
                 SELECT deleted FROM tombstone
                 WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
                 """)
-        return try Int64.fetchOne(
-            statement, arguments: [id.zoneID.ownerName, id.zoneID.name, id.name])
+        return try Int64.fetchOne(statement, arguments: [zone.ownerName, zone.name, name])
     }
 
     // MARK: Zones
+
+    private static let databaseLossName = "databaseLost"
+
+    /// When a zone was deleted on this device; nil for what others deleted.
+    func deletionMilliseconds(ofZone id: ZoneID, _ database: Database) throws -> Int64? {
+        try deletionMilliseconds(id, "", database)
+    }
+
+    /// Notes that the service lost history of the database, now.
+    func noteLossOfDatabase(_ database: Database) throws {
+        try setText("\(nowMilliseconds)", named: Self.databaseLossName, database)
+    }
+
+    /// A zone that was deleted here is there again, after a loss that may have taken the deletion: a device that never heard of
+    /// it has made the zone anew with the records that were deleted, which go again, each by itself.
+    func noteLoss(inReturned row: ZoneRow, _ database: Database) throws {
+        guard let deleted = try deletionMilliseconds(ofZone: row.id, database),
+            let lost = try text(named: Self.databaseLossName, database).flatMap({ Int64($0) }),
+            deleted <= lost
+        else { return }
+        try noteLoss(in: row, database)
+    }
 
     private func generationName(of row: ZoneRow) -> String { "generation/\(row.key)" }
 

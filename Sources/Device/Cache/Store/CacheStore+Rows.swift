@@ -87,11 +87,16 @@ extension CacheStore {
     }
 
     /// Remembers that a zone was here; that speaks for its records too.
-    func addTombstone(of zone: ZoneID, _ database: Database) throws {
+    ///
+    /// - Parameter milliseconds: when it was deleted here; nil for what others deleted, which takes no time away.
+    func addTombstone(
+        of zone: ZoneID, deleted milliseconds: Int64?, _ database: Database
+    ) throws {
+        let known = try milliseconds ?? deletionMilliseconds(ofZone: zone, database)
         try database.execute(
             sql: "DELETE FROM tombstone WHERE \(isHere) AND owner = ? AND zone = ?",
             arguments: [zone.ownerName, zone.name])
-        try addTombstone(zone, "", database)
+        try addTombstone(zone, "", deleted: known, database)
     }
 
     func removePending(_ row: PendingRow, _ database: Database) throws {

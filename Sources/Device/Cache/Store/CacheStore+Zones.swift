@@ -54,6 +54,7 @@ extension CacheStore {
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
             try setFlag(CacheFlag.databaseToken, nil, database)
+            if lastIntactVersion != nil { try noteLossOfDatabase(database) }
             try forgetZonesTokens(database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
             try setFlag(
@@ -123,7 +124,7 @@ extension CacheStore {
             }
             outcome.isLocal = true
             let row = try zone(id, orMake: .unwanted, database)
-            _ = try removeContent(of: row, &outcome, database)
+            _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
             try database.execute(
                 sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
                 arguments: [row.key])
@@ -226,7 +227,9 @@ extension CacheStore {
                         .changesLost(CKRecordZone.ID(id), sentAgain: [], deletedAgain: []))
                     continue
                 }
+                let isNew = try zone(id, database) == nil
                 let row = try zone(id, orMake: .existing, database)
+                if isNew { try noteLoss(inReturned: row, database) }
                 // Somebody else could make it.
                 if row.state == .refused { try zoneIsThere(row, database) }
                 try database.execute(
@@ -324,7 +327,7 @@ extension CacheStore {
             return
         }
         if reason == nil { try setGeneration(nil, of: row, database) }
-        let lost = try removeContent(of: row, &outcome, database)
+        let lost = try removeContent(of: row, deleted: nil, &outcome, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
         // The app itself asked for the deletion of an unwanted zone.
         guard row.state == .existing else { return }
@@ -334,9 +337,11 @@ extension CacheStore {
                 lostChanges: lost.map { CKRecord.ID($0) }))
     }
 
+    /// - Parameter milliseconds: when the zone was deleted here; nil for what others deleted.
     /// - Returns: the records whose changes were pending.
     func removeContent(
-        of row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        of row: ZoneRow, deleted milliseconds: Int64?, _ outcome: inout CacheOutcome,
+        _ database: Database
     ) throws -> [RecordID] {
         let removed = try removeRecords(of: row, database)
         outcome.changedIDs.formUnion(removed)
@@ -344,7 +349,7 @@ extension CacheStore {
             database, sql: "SELECT name FROM pending WHERE zone = ? ORDER BY sequence",
             arguments: [row.key])
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
-        try addTombstone(of: row.id, database)
+        try addTombstone(of: row.id, deleted: milliseconds, database)
         try forgetNewer(in: row, database)
         try forgetHistory(of: row, database)
         try forgetLoss(in: row, database)

@@ -27,7 +27,7 @@ extension CacheStore {
                 database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"
             ).map { ZoneRow($0) }
             for row in rows {
-                _ = try removeContent(of: row, &outcome, database)
+                _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
                 guard !row.id.isDefault else { continue }
                 try setUnwanted(row, database)
             }
