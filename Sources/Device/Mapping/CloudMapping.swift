@@ -27,7 +27,6 @@ public final class CloudMapping: Sendable {
         /// The objects that were made of records since the last sync began, by type and name.
         var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
-        var watchers: [Int: AsyncStream<ChangedEntity>.Continuation] = [:]
     }
 
     /// What `iCloud` takes in this task, in place of the mapping set up last.
@@ -52,6 +51,7 @@ public final class CloudMapping: Sendable {
     let world: World
     let lanes = TypeLanes()
     let state = Mutex(State())
+    let changedEntities = Broadcast<ChangedEntity>()
     /// Held while an object gets its name: it gets one.
     let naming = Mutex(())
 
