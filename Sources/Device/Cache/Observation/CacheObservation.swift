@@ -43,10 +43,6 @@ public struct CacheObservation: AsyncSequence, Sendable {
         package func takeUpdate() throws -> QueryUpdate? { try observer.update() }
 
         /// - Throws: SQLite's error when the file cannot be read.
-        public mutating func next() async throws -> QueryUpdate? {
-            try await next(isolation: nil)
-        }
-
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> QueryUpdate? {
@@ -85,23 +81,10 @@ public struct RecordObservation: AsyncSequence, Sendable {
         fileprivate let id: RecordID
         fileprivate let notes: RowNotes
         fileprivate var wakes: AsyncStream<Void>.Iterator
-        private var last: RecordSnapshot?
-        private var isFirst = true
-
-        fileprivate init(
-            store: CacheStore, id: RecordID, notes: RowNotes, wakes: AsyncStream<Void>.Iterator
-        ) {
-            self.store = store
-            self.id = id
-            self.notes = notes
-            self.wakes = wakes
-        }
+        fileprivate var last: RecordSnapshot?
+        fileprivate var isFirst = true
 
         /// - Throws: SQLite's error when the file cannot be read.
-        public mutating func next() async throws -> RecordUpdate? {
-            try await next(isolation: nil)
-        }
-
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> RecordUpdate? {

@@ -33,18 +33,9 @@ public struct CacheReports: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let file: CacheFile
         fileprivate var wakes: AsyncStream<Void>.Iterator
-        private var last: Int64 = 0
-
-        fileprivate init(file: CacheFile, wakes: AsyncStream<Void>.Iterator) {
-            self.file = file
-            self.wakes = wakes
-        }
+        fileprivate var last: Int64 = 0
 
         /// - Throws: what SQLite throws when the file cannot be read.
-        public mutating func next() async throws -> CacheReport? {
-            try await next(isolation: nil)
-        }
-
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> CacheReport? {

@@ -30,10 +30,6 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
         fileprivate let makeID: @Sendable (RecordID) -> ID
         fileprivate var wakes: AsyncStream<Void>.Iterator
 
-        public mutating func next() async -> Set<ID>? {
-            await next(isolation: nil)
-        }
-
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Set<ID>? {
             while true {
                 let changed = box.take()

@@ -39,16 +39,7 @@ public struct CacheStatuses: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let source: StatusSource
         fileprivate var wakes: AsyncStream<Void>.Iterator
-        private var last: CacheStatus?
-
-        fileprivate init(source: StatusSource, wakes: AsyncStream<Void>.Iterator) {
-            self.source = source
-            self.wakes = wakes
-        }
-
-        public mutating func next() async throws -> CacheStatus? {
-            try await next(isolation: nil)
-        }
+        fileprivate var last: CacheStatus?
 
         public mutating func next(
             isolation actor: isolated (any Actor)?
