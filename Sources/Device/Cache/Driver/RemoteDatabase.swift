@@ -170,21 +170,9 @@ package struct OutgoingChange: Sendable {
     /// Tells the change from any other, also from one of the same record after its zone was deleted.
     package var sequence: Int64
     /// Proofs of the uploads of the record's assets, by checksum.
-    package var receipts: [String: String]
+    package var receipts: [String: String] = [:]
     /// Whether this is the deletion of the record that was here before one of its name, whose save follows.
-    package var isOfFormer: Bool
-
-    package init(
-        change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?, sequence: Int64,
-        receipts: [String: String] = [:], isOfFormer: Bool = false
-    ) {
-        self.change = change
-        self.client = client
-        self.base = base
-        self.sequence = sequence
-        self.receipts = receipts
-        self.isOfFormer = isOfFormer
-    }
+    package var isOfFormer = false
 }
 
 /// What the service said to one change.

@@ -27,18 +27,6 @@ public struct RequestContext: Sendable {
     /// database.
     private(set) var viewedOwner: String?
 
-    init(
-        caller: Caller, address: ContainerAddress, scope: DatabaseScope?, origin: String,
-        limits: Limits, nowMilliseconds: Int64
-    ) {
-        self.caller = caller
-        self.address = address
-        self.scope = scope
-        self.origin = origin
-        self.limits = limits
-        self.nowMilliseconds = nowMilliseconds
-    }
-
     /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
     func checkAccess(_ access: EndpointAccess) throws {
         if caller.isServer, scope != .public { throw ServiceError.serverInOthersDatabase }
