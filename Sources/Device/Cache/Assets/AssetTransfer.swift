@@ -7,9 +7,9 @@ public struct AssetTransfer: Hashable, Sendable {
     public var scope: CKDatabase.Scope
     public var recordID: CKRecord.ID
     public var fieldKey: CKRecord.FieldKey
-    /// Whether it goes to the service; else it comes from there.
+    /// Whether it is an upload; otherwise it is a download.
     public var isUpload: Bool
-    /// May go back when a request is repeated; the whole when it has arrived.
+    /// May decrease when a request is repeated; the whole size at the end.
     public var movedBytes: Int64
     /// Nil where the service did not say.
     public var totalBytes: Int64?

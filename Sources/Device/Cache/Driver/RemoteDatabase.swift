@@ -137,10 +137,10 @@ package struct OutgoingAsset: Sendable {
 
 /// What a listener for hints learns.
 package enum HintEvent: Hashable, Sendable {
-    /// The service tells of changes from now on; what came before may have been missed.
+    /// Changes are heard of from now on; earlier ones may have been missed.
     case opened
     case hint(ChangeHint)
-    /// The service is not heard any more.
+    /// Changes are no longer heard of.
     case closed
 }
 
@@ -259,7 +259,7 @@ package struct ZonePage: Sendable {
     var sizeEstimateBytes: Int { records.reduce(0) { $0 + $1.sizeEstimateBytes } }
 }
 
-/// Why a zone is no more.
+/// Why a zone was deleted.
 public enum ZoneDeletionReason: Hashable, Sendable {
     /// Somebody deleted it.
     case deleted

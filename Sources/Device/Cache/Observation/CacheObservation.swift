@@ -5,11 +5,10 @@ import Synchronization
 /// A query's records, and again whenever they change: by the app, by another process with the file, or by the
 /// service.
 ///
-/// The first update has the records as they are; each further one what changed until it is asked for, so a
-/// slow observer gets few large updates and misses nothing. What changes costs as much as is read of it: a
-/// record that was and is no match costs no read, nor does one of another type. The sequence ends when the
-/// cache is closed or dropped, which it does not keep alive. Several loops over one observation are
-/// independent.
+/// The first update has the records as they are. Each later one has all changes since the one before, so a slow
+/// observer gets few large updates and misses nothing. A change of a record that neither matched nor matches
+/// costs no read. The sequence does not keep the cache alive, and ends when the cache is closed or released.
+/// Several loops over one observation are independent.
 ///
 /// ```swift
 /// let open = CacheQuery("Note").where(NSPredicate(format: "isDone == 0")).sorted(by: "date")
@@ -125,7 +124,7 @@ public struct RecordObservation: AsyncSequence, Sendable {
 }
 
 extension CloudCache {
-    /// A query's records and what changes of them, from now on.
+    /// Observes a query's records: as they are now, and whenever they change.
     ///
     /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
     public func observe(
@@ -136,7 +135,7 @@ extension CloudCache {
             query: try query.compiled(now: world.now))
     }
 
-    /// A record and what becomes of it, from now on.
+    /// Observes one record: as it is now, and whenever it changes.
     public func observe(
         _ id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> RecordObservation {

@@ -37,7 +37,9 @@ extension CloudCache {
     private static func refuseUnsavedShares(_ records: [CKRecord]) throws {
         guard records.contains(where: \.isUnsavedShare) else { return }
         throw CacheError(
-            .unsavedShare, "Save new shares, and changed participants, with the database.")
+            .unsavedShare,
+            "The cache saves no new shares and no changed participants. Save the share with its CKDatabase."
+        )
     }
 
     /// What was set on records since they were read or made.
@@ -48,7 +50,8 @@ extension CloudCache {
                 return (record, try record.edit())
             } catch {
                 throw CacheError(
-                    .unsupportedValue, "Give the record's fields values that a record can hold.",
+                    .unsupportedValue,
+                    "A field has a value that no record can hold. Give it one that a record can hold.",
                     cause: error)
             }
         }

@@ -22,10 +22,10 @@ struct StatusSource: Sendable {
     }
 }
 
-/// The status of a cache as it is, and then each other one as it comes.
+/// The status of a cache as it is now, and then each new one.
 ///
-/// Merged while nobody looks: who is slow gets the newest. It ends when the cache is closed or dropped,
-/// and throws when the file cannot be read.
+/// A slow reader gets the newest status and skips older ones. The sequence ends when the cache is closed or
+/// released, and throws when the file cannot be read.
 public struct CacheStatuses: AsyncSequence, Sendable {
     public typealias Element = CacheStatus
 
@@ -58,7 +58,7 @@ public struct CacheStatuses: AsyncSequence, Sendable {
 }
 
 extension CloudCache {
-    /// The status of some databases, now and whenever it is another one; see ``CacheStatuses``.
+    /// The status of one database, now and whenever it changes; see ``CacheStatuses``.
     ///
     /// ```swift
     /// for try await status in cache.statuses() { statusLabel.text = status.line }
@@ -72,7 +72,7 @@ extension CloudCache {
             wakes: observers.statusWakes())
     }
 
-    /// The status of all databases together, now and whenever it is another one; see ``CacheStatuses``.
+    /// The status of all databases together, now and whenever it changes; see ``CacheStatuses``.
     public func statuses() -> CacheStatuses {
         CacheStatuses(
             source: StatusSource(databases: databases, turn: turn), wakes: observers.statusWakes())

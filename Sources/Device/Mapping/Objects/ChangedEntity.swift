@@ -5,8 +5,8 @@ public struct ChangedEntity: Sendable {
 }
 
 extension CloudMapping {
-    /// The objects that change by what comes from the cloud, from now on: a screen that shows one can
-    /// follow. An object is told of when its fields are filled, and again when its references are.
+    /// The objects that are changed by what comes from the cloud, from now on, for a screen that shows one. An
+    /// object is announced when its fields are filled, and again when its references are.
     ///
     /// ``CloudObject`` tells its observers by itself.
     public func changes() -> AsyncStream<ChangedEntity> { changedEntities.stream() }

@@ -2,7 +2,7 @@ import StratusClient
 
 /// Where an app keeps its objects: what a sync asks, and what it tells.
 ///
-/// Each function serves all types of the app, by a look at the type or by what the types have in common.
+/// Each function serves all types of the app: switch on the type, or use what the types have in common.
 /// ``MemoryStore`` keeps objects in memory.
 public protocol CloudStore: Sendable {
     /// All objects of a type.

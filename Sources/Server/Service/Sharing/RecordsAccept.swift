@@ -80,7 +80,8 @@ private struct ShareJoining: Sendable {
             $0.owner == followed.link.owner && $0.name == target.zone.name
         }
         guard part.role == .owner || !isNew || zones.count < context.limits.zonesPerDatabase else {
-            throw ServiceError.overLimit("Leave zones before joining more.")
+            throw ServiceError.overLimit(
+                "The user has as many zones as a user may have. Leave some before joining more.")
         }
         if part.status != .accepted {
             try target.share.join(followed.person, settings)
