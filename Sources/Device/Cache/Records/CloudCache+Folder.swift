@@ -96,7 +96,7 @@ extension CloudCache {
             }
             try linkAssets(of: local, to: own)
             try FileManager.default.moveItem(atPath: local, toPath: own)
-            // Their other names are the user's now.
+            // The files are linked into the user's folder already; other links to them do no harm.
             try? FileManager.default.removeItem(atPath: local + AssetFiles.folderSuffix)
         } catch let error as CacheError {
             throw error

@@ -178,7 +178,7 @@ package struct CacheInspection {
     private func fileBytes() -> [String: Int] {
         var sizes: [String: Int] = [:]
         for suffix in ["", "-wal", "-shm"] {
-            // What is not there has no size; what cannot be looked at is not the report's matter.
+            // A file that is missing, or cannot be looked at, has no size in the report.
             let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
             guard let size = attributes?[.size] as? Int else { continue }
             sizes[suffix.isEmpty ? "file" : String(suffix.dropFirst())] = size
