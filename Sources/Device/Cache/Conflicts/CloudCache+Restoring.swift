@@ -29,7 +29,7 @@ extension CloudCache {
     ///
     /// - Returns: the records that were edited.
     /// - Throws: ``CacheError`` `nothingToRestore` for a report without values; and as
-    ///   ``save(_:deleting:in:)``: then nothing is saved, and the report stays.
+    ///   `save(_:deleting:in:)`: then nothing is saved, and the report stays.
     @discardableResult
     public func restore(_ report: CacheReport) throws -> [CKRecord.ID] {
         var deletions: [RecordID] = []

@@ -74,7 +74,7 @@ public final class EngineStore: CKSyncEngineDelegate {
 
     /// Saves records and deletes others, here at once, and lets the engine send them.
     ///
-    /// - Throws: as ``CloudCache/save(_:deleting:in:)``; `unsupportedValue` for a new file of an asset, which only the
+    /// - Throws: as `CloudCache.save(_:deleting:in:)`; `unsupportedValue` for a new file of an asset, which only the
     ///   cache's own syncing uploads.
     public func save(
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [], _ engine: CKSyncEngine

@@ -27,7 +27,7 @@ public final class CacheTransaction {
     /// writes anything else makes the transaction fail.
     public var database: Database { connection }
 
-    /// Saves records and deletes others; see ``CloudCache/save(_:deleting:in:)``.
+    /// Saves records and deletes others; see `CloudCache.save(_:deleting:in:)`.
     ///
     /// A new file of an asset is refused with ``CacheError`` `unsupportedValue`: save its record with the cache first.
     public func save(
@@ -57,12 +57,12 @@ public final class CacheTransaction {
         taken += edits
     }
 
-    /// Saves a record; see ``CloudCache/save(_:deleting:in:)``.
+    /// Saves a record; see `CloudCache.save(_:deleting:in:)`.
     public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
         try save([record], in: scope)
     }
 
-    /// Deletes a record; see ``CloudCache/delete(_:in:)-(CKRecord.ID,_)``.
+    /// Deletes a record; see `CloudCache.delete(_:in:)`.
     public func delete(_ id: CKRecord.ID, in scope: CKDatabase.Scope = .private) throws {
         try save([], deleting: [id], in: scope)
     }
@@ -108,7 +108,7 @@ extension CloudCache {
     /// Runs one transaction on records and on the app's own tables; see ``CacheTransaction/database``.
     ///
     /// - Throws: what the body throws, ``CacheError`` `reservedTable`, and as
-    ///   ``save(_:deleting:in:)``; then nothing is written.
+    ///   `save(_:deleting:in:)`; then nothing is written.
     public func write<Value>(_ body: (CacheTransaction) throws -> Value) throws -> Value {
         let (value, done) = try file.write { connection in
             let transaction = CacheTransaction(self, connection)

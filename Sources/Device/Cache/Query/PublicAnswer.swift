@@ -36,7 +36,7 @@ extension CloudCache {
     /// The matches of a query in the public database, as old as the app allows.
     ///
     /// Each query, zone and limit has an answer of its own; the newest 200 are kept. Records are the answer's:
-    /// they are not among those that ``records(matching:in:)-(CacheQuery,_)`` finds, and are saved with the
+    /// they are not among those that `records(matching:in:)` finds, and are saved with the
     /// database. Files of assets are not kept.
     ///
     /// - Parameters:

@@ -5,9 +5,9 @@ import StratusSync
 public struct CacheStatus: Hashable, Sendable {
     /// Changes that the service has not confirmed, without those that need attention.
     public var pendingCount = 0
-    /// Changes that the service refused for good; see ``CloudCache/attentionItems()``.
+    /// Changes that the service refused for good; see `CloudCache.attentionItems()`.
     public var attentionCount = 0
-    /// Reports that the app has not acknowledged; see ``CloudCache/reports(limit:)``.
+    /// Reports that the app has not acknowledged; see `CloudCache.reports(limit:)`.
     public var reportCount = 0
     /// Zones that wait until the app is updated; see ``RecordVersions``.
     public var zonesAwaitingUpdate = 0

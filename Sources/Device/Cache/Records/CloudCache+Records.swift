@@ -57,7 +57,7 @@ extension CloudCache {
         }
     }
 
-    /// Saves a record; see ``save(_:deleting:in:)``.
+    /// Saves a record; see `save(_:deleting:in:)`.
     public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
         try save([record], in: scope)
     }
@@ -68,7 +68,7 @@ extension CloudCache {
         try save([], deleting: [id], in: scope)
     }
 
-    /// Deletes records; see ``delete(_:in:)-(CKRecord.ID,_)``.
+    /// Deletes records; see `delete(_:in:)`.
     public func delete(_ ids: [CKRecord.ID], in scope: CKDatabase.Scope = .private) throws {
         try save([], deleting: ids, in: scope)
     }

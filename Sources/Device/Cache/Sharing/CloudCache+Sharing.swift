@@ -74,7 +74,10 @@ extension CloudCache {
 
     /// Changes a share as the service has it: its people, what they may, its title.
     ///
-    /// - Parameter change: called with the service's share, and again if somebody else changed it meanwhile.
+    /// - Parameters:
+    ///   - shareID: the share.
+    ///   - scope: the database of the share.
+    ///   - change: called with the service's share, and again if somebody else changed it meanwhile.
     /// - Throws: ``CacheError`` `notSynced` without the service, or what it refused, with ``CacheError/failure``; what
     ///   the body throws.
     @discardableResult

@@ -43,7 +43,9 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
 
     public convenience init() { self.init(Fields()) }
 
-    /// - Parameter world: says when an edit was made; another one in tests.
+    /// - Parameters:
+    ///   - fields: the first values of its properties.
+    ///   - world: says when an edit was made; another one in tests.
     public init(_ fields: Fields, world: World = .live) {
         state = Mutex(State(fields: fields))
         self.world = world

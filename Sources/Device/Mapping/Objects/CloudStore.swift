@@ -10,7 +10,9 @@ public protocol CloudStore: Sendable {
 
     /// A new object, stored.
     ///
-    /// - Parameter syncID: the name of its record, which the mapping sets; for stores whose rows need it.
+    /// - Parameters:
+    ///   - type: the type of the object.
+    ///   - syncID: the name of its record, which the mapping sets; for stores whose rows need it.
     func create<Entity: CloudEntity>(_ type: Entity.Type, syncID: String) async throws -> Entity
 
     /// The object of a sync ID; nil where there is none. See ``CloudEntity/predicate(forSyncID:)``.
