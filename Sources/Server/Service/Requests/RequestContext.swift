@@ -16,15 +16,14 @@ public struct RequestContext: Sendable {
     var memory: HeldMemory?
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
     var nowMilliseconds: Int64
-    /// What the work costs, as far as the request did not say it.
+    /// What the work costs, as far as the request did not tell beforehand.
     let work = RequestWork()
     /// Whether it is answered on a thread that may wait and compute for long.
     var isHeavy = false
     /// Whether it is made for an account's archive, or its end: the default zone is read like any other, and no
     /// grant keeps a person from what that person made.
     var isForAccount = false
-    /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
-    /// database.
+    /// The owner whose zones this part of the request is about; only in the shared database.
     private(set) var viewedOwner: String?
 
     /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
