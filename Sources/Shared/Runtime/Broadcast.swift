@@ -30,6 +30,9 @@ package final class Broadcast<Element: Sendable>: Sendable {
         return stream
     }
 
+    /// How many streams have not ended.
+    var listenerCount: Int { state.withLock { $0.listeners.count } }
+
     package func send(_ element: Element) {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(element) }
     }
