@@ -7,9 +7,9 @@ package struct Account: Sendable {
         case none
         /// The name at a service that runs with `--dev`.
         case developmentUser(String)
-        /// It names nobody: whose it is, only the service and ``KnownTokens`` say.
+        /// The token does not say whose it is; the service and ``KnownTokens`` do.
         case webAuthToken(String)
-        /// Who signed in with `the app's `sign-in`, by the user's record name.
+        /// A user who signed in with the app's `sign-in`, by the user's record name.
         case signedIn(String)
     }
 

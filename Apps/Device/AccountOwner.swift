@@ -6,9 +6,9 @@
 
 /// Whose data a file keeps.
 package enum AccountOwner: Hashable, Sendable {
-    /// What no account has yet.
+    /// No account yet.
     case nobody
-    /// Who signs in by a name, at a service that runs with `--dev`.
+    /// A user who signs in by a name, at a service that runs with `--dev`.
     case developmentUser(String)
     /// A user, by the record name that the service gave them.
     case user(recordName: String)

@@ -20,7 +20,7 @@ extension CKError {
         return parts.contains { $0.isSpecificErrorCode(code: code) }
     }
 
-    /// Both sides of a conflict: what was to be saved, and what the service has. Nil where this is none.
+    /// Both sides of a conflict: what was to be saved, and what the service has. Nil for any other error.
     public func getMergeRecords() -> (client: CKRecord, server: CKRecord)? {
         if code == .serverRecordChanged, let clientRecord, let serverRecord {
             return (clientRecord, serverRecord)
@@ -28,7 +28,7 @@ extension CKError {
         return parts.lazy.compactMap { $0.getMergeRecords() }.first
     }
 
-    /// The one error that a person is told of: this, or the first inside a partial failure.
+    /// The error to tell a person: this one, or the first inside a partial failure.
     public var first: CKError { code == .partialFailure ? parts.first?.first ?? self : self }
 
     private var parts: [CKError] {

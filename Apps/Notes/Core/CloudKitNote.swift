@@ -9,12 +9,12 @@ public enum CloudKitNoteError: Error {
     case unexpected
 }
 
-/// Hears of changes that came from elsewhere.
+/// Is told of changes that came from elsewhere.
 public protocol CloudKitNoteDelegate: AnyObject, Sendable {
     func cloudKitNoteChanged(_ note: CloudKitNote) async
 }
 
-/// The note: its text on this device, and how it and the one in the cloud become the same.
+/// The note: its text on this device, and how it is kept equal to the one in the cloud.
 ///
 /// Everything works on the device's copy, with a network or without. ``load()``, ``save()`` and ``fetchChanges()``
 /// bring the two together; call one of them at a time.
@@ -71,7 +71,7 @@ public actor CloudKitNote {
         copy = next
     }
 
-    /// Ends this note: whatever is still on its way changes nothing on the device.
+    /// Ends this note: answers that are still under way change nothing on the device.
     public func retire() {
         isRetired = true
         subscribing?.cancel()
@@ -143,7 +143,7 @@ public actor CloudKitNote {
 
     // MARK: From the cloud
 
-    /// Fetches the note by its name. That there is none is no error: nobody has saved one yet.
+    /// Fetches the note by its name. A missing note is no error: nobody has saved one yet.
     public func load() async throws {
         do {
             try await adopt(try await database.loadRecord(name: Self.recordName))

@@ -36,7 +36,7 @@ public struct CloudKitNoteDatabase: Sendable {
 
     /// Subscribes to every change of the note, by silent pushes: they ask no permission and disturb nobody.
     ///
-    /// Nobody waits for it, so it is of the lower quality of service, which is tried again by itself.
+    /// Nobody waits for it, so it has the lower quality of service, which is retried automatically.
     public func saveSubscription() async throws {
         let subscription = CKQuerySubscription(
             recordType: Self.recordType, predicate: NSPredicate(value: true),

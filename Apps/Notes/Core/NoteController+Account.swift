@@ -99,7 +99,7 @@ extension NoteController {
     /// Sends what waits, and takes the note from the device; call it before the account goes.
     ///
     /// - Parameter anyway: whether what cannot be sent is lost.
-    /// - Returns: whether it was done; not, where something waits still.
+    /// - Returns: whether it was done; false if something still waits.
     public func prepareSignOut(anyway: Bool) async throws -> Bool {
         await sync(fetching: false)
         guard await !note.copy.isUnsaved || anyway else { return false }

@@ -1,7 +1,7 @@
 import CloudKit
 
 extension NoteController {
-    /// A push came: when it is of our subscription, what changed is fetched. The answer is what happened.
+    /// Handles a push: if it is for our subscription, fetches what changed. Returns what happened.
     ///
     /// The system calls this in an app of Apple's platforms
     /// (`application(_:didReceiveRemoteNotification:fetchCompletionHandler:)`).
@@ -22,7 +22,7 @@ extension NoteController {
         return await note.receivedCount == former ? .noData : .newData
     }
 
-    /// Does what Apple's system does for an app: hands pushes over until the task is cancelled, and fetches once
+    /// Does what Apple's system does for an app: delivers pushes until the task is cancelled, and fetches once
     /// whenever the service can be reached again.
     public nonisolated func listen() async {
         let container = container

@@ -16,7 +16,7 @@ public actor NoteController: CloudKitNoteDelegate {
     }
 
     public nonisolated let container: CKContainer
-    /// What the screen shows anew; for one reader.
+    /// What changed for the screen; for one reader.
     public nonisolated let events: AsyncStream<Event>
     let folder: String
     let version: Int
@@ -55,7 +55,7 @@ public actor NoteController: CloudKitNoteDelegate {
 
     // MARK: The app's life
 
-    /// Begins to keep in step: what waits goes up, what others did comes down.
+    /// Begins syncing: sends what waits, and fetches what others changed.
     public func start() async {
         typing = TypingTimer(seconds: Self.typingSeconds, world: world) { [weak self] in
             await self?.sync(fetching: false)
@@ -66,7 +66,7 @@ public actor NoteController: CloudKitNoteDelegate {
         await sync()
     }
 
-    /// Ends; what was typed is on the disk, and is sent now when that is quickly done.
+    /// Ends. What was typed is on the disk, and is also sent now if that takes no longer than this.
     public func close(withinSeconds seconds: Double = 2) async {
         await typing?.stop()
         if await note.copy.isUnsaved, !isOffline, status.availability == .available {

@@ -15,9 +15,9 @@ public struct NoteCopy: Codable, Hashable, Sendable {
     var systemFields: Data?
     /// The bookmark in the zone's changes.
     var changeToken: Data?
-    /// Whether this device has seen to it that the user's devices get pushes.
+    /// Whether this device has subscribed the user's devices to pushes.
     public var isSubscribed = false
-    /// Whether the note was in the cloud and is there no more.
+    /// Whether the note was in the cloud and was removed there.
     public var wasRemoved = false
 
     /// Whether the service has the note, as far as the device knows.

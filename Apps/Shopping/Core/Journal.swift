@@ -20,7 +20,7 @@ public struct Journal: Hashable, Sendable {
         hasher.combine(entriesByID)
     }
 
-    /// What became of an entry that was handed to the journal.
+    /// What happened to an entry that was given to the journal.
     public enum Insertion: Hashable, Sendable {
         case inserted
         /// An entry with this identifier was there already: none was added.

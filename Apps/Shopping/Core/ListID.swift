@@ -6,8 +6,8 @@ import StratusCache
     import CloudKit
 #endif
 
-/// Which list: a zone and whose it is, so that one's own list and another person's never are mistaken for each other,
-/// whatever they are called.
+/// Identifies a list by its zone and its owner, so that one's own list and another person's are never mistaken
+/// for each other, whatever they are called.
 public struct ListID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier that the list got when it was made: its root record's name, and its journal's.
     public let name: String

@@ -6,7 +6,7 @@ public struct ShoppingChange: Hashable, Sendable {
         case listDisappeared
         /// This person left it, or deleted it on this device.
         case left, deletedHere
-        /// What became of another person's list: four different things, and one that cannot be told apart.
+        /// What happened to another person's list: one of four things, or one that is not known.
         case removedFromList, sharingStopped, listDeletedByOwner, listUnshared
         case personJoined(name: String)
         case personLeft(name: String)
@@ -24,7 +24,7 @@ public struct ShoppingChange: Hashable, Sendable {
         case itemPictured(name: String)
         case itemUnpictured(name: String)
         case itemCounted(name: String, quantity: Int)
-        /// The service cannot be reached any more, and again.
+        /// The service cannot be reached, or can be reached again.
         case serviceLost, serviceBack
         /// The service refuses a change, or syncing halted; the text is a sentence.
         case trouble(String)
@@ -56,7 +56,7 @@ public struct ShoppingChange: Hashable, Sendable {
         self.origin = origin
     }
 
-    /// Whether the list is on this device no more.
+    /// Whether the list is no longer on this device.
     public var endsList: Bool {
         [
             .listDisappeared, .left, .deletedHere, .removedFromList, .sharingStopped,

@@ -15,7 +15,7 @@ public enum ShoppingLimits {
     public static let suggestions = 20
     /// Changes kept for somebody who watches a store and does not look; the oldest give way.
     public static let untoldChanges = 10_000
-    /// What was bought longer ago shows no more: three hours, in milliseconds.
+    /// Items bought longer ago than this are no longer shown: three hours, in milliseconds.
     public static let shownBoughtMilliseconds: Int64 = 3 * 3_600_000
     /// Older entries are compacted in the cloud, and a device that was away for longer fetches everything: 14 days, in
     /// milliseconds.

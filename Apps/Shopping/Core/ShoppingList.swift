@@ -35,7 +35,7 @@ public struct ShoppingList: Hashable, Sendable, Identifiable {
     public let colour: String?
     /// The items that are not removed, in the order people gave them.
     public let items: [ShoppingItem]
-    /// The items that were bought so long ago that they show no more; see ``squeezed(before:)``.
+    /// The items that were bought so long ago that they are no longer shown; see ``squeezed(before:)``.
     public internal(set) var boughtIDs: Set<String> = []
 
     /// The items still to be bought.

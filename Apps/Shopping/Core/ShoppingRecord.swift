@@ -12,7 +12,7 @@ public enum ShoppingRecord {
 
     /// The asset of an entry that gives an item a picture.
     public static let pictureField = "picture"
-    /// The record type of the word that whoever ends a sharing leaves in the public database.
+    /// The record type by which an owner who ends a sharing says so in the public database.
     public static let listEndType = "ListEnd"
     /// Its field: `stopped` or `deleted`.
     public static let endField = "end"

@@ -23,7 +23,7 @@ import StratusCache
 /// for await change in await store.changes() { print(change.sentence) }
 /// ```
 public actor ShoppingStore {
-    /// The pace of an app whose people watch it: it is back soon after trouble.
+    /// The pace of an app that people watch: it retries soon after trouble.
     public static var watchedPace: SyncSettings {
         var settings = SyncSettings()
         settings.firstRetryDelaySeconds = 0.5
@@ -236,7 +236,7 @@ public actor ShoppingStore {
         }
     }
 
-    /// Is everything sent, what is pending, why not.
+    /// Whether everything is sent, what is pending, and why.
     public func status() async throws -> CacheStatus { try await cache.status() }
 
     // MARK: Looking

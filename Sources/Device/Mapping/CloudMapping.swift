@@ -27,10 +27,9 @@ public final class CloudMapping: Sendable {
         /// The objects that were made of records since the last sync began, by type and name.
         var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
-        var watchers: [Int: AsyncStream<ChangedEntity>.Continuation] = [:]
     }
 
-    /// What `iCloud` takes in this task, in place of the mapping set up last.
+    /// The mapping behind `iCloud` in this task, in place of the one set up last.
     @TaskLocal public static var current: CloudMapping?
 
     /// Whether mappings of this task are behind the `iCloud` of all tasks; not those of simulated worlds.
@@ -52,6 +51,7 @@ public final class CloudMapping: Sendable {
     let world: World
     let lanes = TypeLanes()
     let state = Mutex(State())
+    let changedEntities = Broadcast<ChangedEntity>()
     /// Held while an object gets its name: it gets one.
     let naming = Mutex(())
 
@@ -68,8 +68,9 @@ public final class CloudMapping: Sendable {
     ///   - deviceID: names this device; it must be the same at each start, and no other's. Nil takes the
     ///     connection's.
     ///   - zoneName: the zone in the private database.
-    ///   - ignoring: objects to leave alone, both ways, besides those of ``CloudMap/ignore(when:)``.
-    ///   - logger: level debug says every step.
+    ///   - ignoring: objects to exclude from syncing, in both directions, besides those of
+    ///     ``CloudMap/ignore(when:)``.
+    ///   - logger: at the level debug it logs every step.
     ///   - world: time and chance; others in tests.
     /// - Throws: ``MappingError`` `invalidMaps` with one sentence that names everything wrong, which is
     ///   logged too; `unwritable`.
@@ -116,8 +117,8 @@ public final class CloudMapping: Sendable {
         }
     }
 
-    /// Turns syncing off without a change of the code that saves: saves and syncs do nothing, and the next
-    /// sync after it brings what was saved and deleted meanwhile.
+    /// While true, saves and syncs do nothing, so that the code which saves can stay as it is. The first sync
+    /// afterwards sends what was saved and deleted meanwhile.
     public var isLocked: Bool {
         get { state.withLock { $0.isLocked } }
         set { state.withLock { $0.isLocked = newValue } }
@@ -127,7 +128,8 @@ public final class CloudMapping: Sendable {
     static func of(_ type: any CloudEntity.Type) throws -> CloudMapping {
         if let current { return current }
         guard let mapping = setUp.withLock({ $0[ObjectIdentifier(type)] }) else {
-            throw MappingError(.notSetUp, "Set up a CloudMapping with \(type) first.")
+            throw MappingError(
+                .notSetUp, "No CloudMapping was set up with \(type). Set one up first.")
         }
         return mapping
     }
@@ -137,7 +139,7 @@ public final class CloudMapping: Sendable {
         guard entityType(named: type.recordTypeName) != type else { return }
         throw MappingError(
             .notSetUp,
-            "Name \(type) among the types of the CloudMapping: this one does not have it.")
+            "This CloudMapping does not have \(type). Name it among the types.")
     }
 
     func entityType(named recordType: String) -> (any CloudEntity.Type)? { typesByName[recordType] }
@@ -158,8 +160,8 @@ public final class CloudMapping: Sendable {
             if let owner = ledger.value("user"), owner != user {
                 throw MappingError(
                     .otherAccount,
-                    "Set up a mapping with another file and store: this one's"
-                        + " objects belong to the user \(owner), not to \(user).")
+                    "The mapping's objects belong to the user \(owner), not to \(user)."
+                        + " Set up a mapping with another file and store.")
             }
             try ledger.set("user", user)
         }

@@ -5,11 +5,11 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Maps are wrong; the sentence names everything.
+        /// A map is wrong; the sentence names every problem.
         public static let invalidMaps = Self(rawValue: "invalidMaps")
         /// No ``CloudMapping`` was set up for the type.
         public static let notSetUp = Self(rawValue: "notSetUp")
-        /// A key path of no field of the type's map.
+        /// The key path is not a field of the type's map.
         public static let notMapped = Self(rawValue: "notMapped")
         /// A struct without a sync ID.
         public static let unnamedValue = Self(rawValue: "unnamedValue")
@@ -21,7 +21,7 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let otherType = Self(rawValue: "otherType")
         /// The file belongs to another user than the one who is signed in.
         public static let otherAccount = Self(rawValue: "otherAccount")
-        /// A callback of the store asked for what waits until it returns.
+        /// A callback of the store called something that waits until the callback returns.
         public static let insideCallback = Self(rawValue: "insideCallback")
         /// The object was saved, and something that it refers to was not.
         public static let linkNotSaved = Self(rawValue: "linkNotSaved")

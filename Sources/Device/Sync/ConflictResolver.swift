@@ -35,18 +35,19 @@ extension SyncConflict {
 
     /// The fields in which what this device changed since both agreed is not what a record has.
     package func overruledKeys(by kept: RecordSnapshot) -> [String] {
-        let names = Set((client.fields + (ancestor?.fields ?? [])).map(\.name))
-        return names.filter { name in
-            let edited = client.field(name)
-            return edited != ancestor?.field(name) && edited != kept.field(name)
-        }.sorted()
+        keys(editedIn: client, overruledBy: kept)
     }
 
     /// The fields in which what others changed since both agreed is not what a record has.
     package func overruledServerKeys(by kept: RecordSnapshot) -> [String] {
-        let names = Set((server.fields + (ancestor?.fields ?? [])).map(\.name))
+        keys(editedIn: server, overruledBy: kept)
+    }
+
+    private func keys(editedIn record: RecordSnapshot, overruledBy kept: RecordSnapshot) -> [String]
+    {
+        let names = Set((record.fields + (ancestor?.fields ?? [])).map(\.name))
         return names.filter { name in
-            let edited = server.field(name)
+            let edited = record.field(name)
             return edited != ancestor?.field(name) && edited != kept.field(name)
         }.sorted()
     }

@@ -14,35 +14,31 @@ extension SyncSession {
         var refused: [ZoneID: SyncFailure] = [:]
         var failure: SyncFailure?
         var hasReported = false
-        for (zone, problem) in created {
-            guard let problem else {
-                madeZones.append(zone)
-                continue
-            }
+        /// - Returns: whether the problem is only told, and the zone is not asked for again.
+        func isOnlyReported(_ problem: SyncFailure, of zone: ZoneID) -> Bool {
             switch recovery(forZone: problem.code) {
             case .report:
                 hasReported = true
-                zonesToCreate.removeAll { $0 == zone }
+                return true
             case .setAside: refused[zone] = problem
             case .retryWithinBound where retryCount + 1 >= settings.maximumItemAttempts:
                 refused[zone] = problem
             default: failure = problem
+            }
+            return false
+        }
+        for (zone, problem) in created {
+            if let problem {
+                if isOnlyReported(problem, of: zone) { zonesToCreate.removeAll { $0 == zone } }
+            } else {
+                madeZones.append(zone)
             }
         }
         for (zone, problem) in deleted {
-            guard let problem else {
+            if let problem, recovery(forZone: problem.code) != .confirm {
+                if isOnlyReported(problem, of: zone) { zonesToDelete.removeAll { $0 == zone } }
+            } else {
                 goneZones.append(zone)
-                continue
-            }
-            switch recovery(forZone: problem.code) {
-            case .confirm: goneZones.append(zone)
-            case .report:
-                hasReported = true
-                zonesToDelete.removeAll { $0 == zone }
-            case .setAside: refused[zone] = problem
-            case .retryWithinBound where retryCount + 1 >= settings.maximumItemAttempts:
-                refused[zone] = problem
-            default: failure = problem
             }
         }
         zonesToCreate.removeAll { madeZones.contains($0) || refused[$0] != nil }

@@ -7,7 +7,7 @@ import StratusSync
 ///
 /// The app keeps its own store and tells the engine which records changed; the engine decides when
 /// to fetch and to send, in what order, and how long to wait after a failure. All decisions are
-/// ``SyncSession``'s. Source: Apple's pages CKSyncEngine and CKSyncEngineDelegate.
+/// those of `SyncSession` in StratusSync. Source: Apple's pages CKSyncEngine and CKSyncEngineDelegate.
 ///
 /// ```swift
 /// var configuration = CKSyncEngine.Configuration(

@@ -109,7 +109,7 @@ extension EngineDriver {
             // Thrown below, if it is this account's.
             answer = .failure(error)
         }
-        // What came for another account is nobody's, an error too.
+        // An answer to a request of another account is dropped, also if it is an error.
         try checkAccountIsKnown()
         return try answer.get()
     }

@@ -50,7 +50,8 @@ struct APNsOptions: ParsableArguments {
         do {
             key = try String(contentsOfFile: keyFile, encoding: .utf8)
         } catch {
-            throw OneSentence("The file of the push service's key cannot be read (\(keyFile)).")
+            throw OneSentence(
+                "The push service's key cannot be read: \(keyFile). Check --apns-key.")
         }
         do {
             return try APNsDelivery(

@@ -20,7 +20,7 @@ struct CommandFolder: ParsableArguments {
 
     /// Runs `body` on the folder's service.
     ///
-    /// - Parameter makesFolder: Whether a folder that is not there is made.
+    /// - Parameter makesFolder: Whether to create a missing folder.
     /// - Throws: ``OneSentence``.
     func withService<Outcome>(
         makesFolder: Bool = false, _ body: (CloudService) async throws -> Outcome
@@ -30,13 +30,13 @@ struct CommandFolder: ParsableArguments {
         }
     }
 
-    /// Opens the folder and closes it, whatever comes of it; refusals become one sentence.
+    /// Opens the folder, and closes it even when `body` throws. Refusals become one sentence.
     func withStorageEngine<Outcome>(
         makesFolder: Bool = false, access: SQLiteStorageEngine.Access = .beside,
         _ body: (CloudService, SQLiteStorageEngine) async throws -> Outcome
     ) async throws -> Outcome {
         guard makesFolder || FileManager.default.fileExists(atPath: data + "/directory.sqlite")
-        else { throw OneSentence("There is no data folder at \(data).") }
+        else { throw OneSentence("There is no data folder at \(data). Check --data.") }
         do {
             let storage = try SQLiteStorageEngine(folder: data, access: access)
             let service = CloudService(
@@ -74,7 +74,7 @@ struct CommandContainer: ParsableArguments {
 }
 
 extension OneSentence {
-    /// What a person is told of an error; nil of one that nobody foresaw.
+    /// The sentence that tells a person about an error; nil for an unexpected one.
     init?(_ error: any Error) {
         switch error {
         case let error as StorageError: self.init(error)

@@ -20,7 +20,7 @@ extension Container {
 
         @Option(
             help: ArgumentHelp(
-                "The container's identifier once more: then it is deleted.",
+                "The container's identifier again, which confirms the deletion.",
                 valueName: "container"))
         var confirm: String?
 
@@ -44,8 +44,8 @@ extension Container {
                 guard confirm == address.container else {
                     throw OneSentence("Nothing was deleted: --confirm names another container.")
                 }
-                // Who is let in by nothing any more asks for no database meanwhile; what a crash between
-                // leaves, the same command deletes.
+                // Without credentials nobody opens a database meanwhile. What a crash in between leaves, the
+                // same command deletes.
                 try await service.accounts.deleteContainer(address)
                 try await storage.deleteDatabases(of: address)
                 print("deleted")

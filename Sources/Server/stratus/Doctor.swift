@@ -11,7 +11,7 @@ struct Examine: AsyncParsableCommand {
         discussion: """
             Changes no data, and may run beside the service. Prints which file breaks which invariant and \
             what to do about it, one line each, and exits with status 1; or one line when all is well. \
-            With --repair it rebuilds what is derived from records, and needs the folder alone. With \
+            With --repair it rebuilds what is derived from records; stop the service first. With \
             --accept-loss it goes on with what is left of one database instead.
             """)
 
@@ -43,9 +43,9 @@ struct Examine: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Looking must not make a folder.
+        // Examining a folder must not create it.
         guard FileManager.default.fileExists(atPath: data + "/format") else {
-            throw ValidationError("There is no data folder at \(data).")
+            throw ValidationError("There is no data folder at \(data). Check --data.")
         }
         do {
             if let acceptLoss { return try await accept(lossOf: acceptLoss) }

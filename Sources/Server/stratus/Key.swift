@@ -34,7 +34,7 @@ struct Key: AsyncParsableCommand {
             do {
                 pem = try String(contentsOfFile: file, encoding: .utf8)
             } catch {
-                throw OneSentence("The key's file cannot be read. (\(file))")
+                throw OneSentence("The key's file cannot be read: \(file). Check its path.")
             }
             try await folder.withService(makesFolder: true) { service in
                 let key = try await service.accounts.addServerKey(

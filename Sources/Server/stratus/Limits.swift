@@ -52,7 +52,7 @@ extension Limits {
 
     /// Applies what `--limit` said.
     ///
-    /// - Throws: `ValidationError` for a limit that is none or a value that it cannot have.
+    /// - Throws: `ValidationError` for an unknown limit, or a value that it cannot have.
     mutating func set(_ assignments: [String]) throws {
         for assignment in assignments {
             do {

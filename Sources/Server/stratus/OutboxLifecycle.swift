@@ -18,10 +18,10 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
         } catch {
             // The outbox of each database is dispatched at its first use in any case.
             logger.warning(
-                "The outboxes could not be dispatched at the start; each is at the first use of its database."
+                "The outboxes could not be dispatched at the start. Each is dispatched when its database is first used."
             )
         }
-        // Ends with the service: the sleep is cut short by its stop.
+        // Ends with the service: its stop cancels the sleep.
         try? await gracefulShutdown()
         await service.finishNotifications()
     }

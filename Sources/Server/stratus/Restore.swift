@@ -5,7 +5,7 @@ import StratusService
 /// `stratus restore`: puts a backup in the place of what a data folder has.
 struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put a backup in the place of a data folder's content.",
+        abstract: "Replace a data folder's content with a backup.",
         discussion: """
             No service may run on the folder. Every file of the backup is compared with its manifest \
             first. What the folder had moves into a folder replaced-<time> in it; nothing is deleted. All \
@@ -17,7 +17,7 @@ struct Restore: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The folder of the backup.", valueName: "dir"))
     var backup: String
 
-    @Flag(help: "Put back a backup that lacks databases which were damaged.")
+    @Flag(help: "Restore although the backup lacks databases that were damaged.")
     var partial = false
 
     func run() async throws {

@@ -5,7 +5,7 @@ import StratusStorage
 /// `stratus restored`: begins an epoch in every database.
 struct Restored: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Begin a new epoch in every database. A service does so by itself.",
+        abstract: "Begin a new epoch in every database; a service also does this by itself.",
         discussion: """
             A backup that is put back lacks changes that devices have seen. The service notices: \
             its first write to a database begins an epoch, and the change tokens that name a lost \

@@ -35,7 +35,7 @@ struct Schema: AsyncParsableCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Put a text in the place of the development schema.",
+            abstract: "Replace the development schema with a text.",
             discussion: """
                 The text is the whole schema: what it leaves out is removed, which the invariants forbid \
                 where production has it or a stored record uses it. --reset deletes all records of \
@@ -48,7 +48,7 @@ struct Schema: AsyncParsableCommand {
         @Flag(help: "Delete all records of the development environment first.")
         var reset = false
 
-        @Flag(help: "Do not ask: needed with --reset.")
+        @Flag(help: "Confirms the deletion; required with --reset.")
         var yes = false
 
         func validate() throws {
@@ -147,7 +147,7 @@ struct Schema: AsyncParsableCommand {
 
         @OptionGroup var place: ContainerOptions
 
-        @Flag(help: "Do not ask: needed.")
+        @Flag(help: "Confirms the deletion; required.")
         var yes = false
 
         func validate() throws {
@@ -190,7 +190,7 @@ struct SchemaFile: ParsableArguments {
             throw OneSentence("The file \(file) cannot be read.")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw OneSentence("The file \(file) is no text in UTF-8.")
+            throw OneSentence("The file \(file) is not text in UTF-8.")
         }
         do {
             return try ContainerSchema(text: text)
@@ -220,7 +220,7 @@ struct ContainerOptions: ParsableArguments {
 
     /// Runs `body` on the container's schemas.
     ///
-    /// - Parameter makesFolder: Whether a folder that is not there is made.
+    /// - Parameter makesFolder: Whether to create a missing folder.
     func withSchemas<Outcome>(
         makesFolder: Bool = false, access: SQLiteStorageEngine.Access = .beside,
         _ body: (SchemaDeployment, SQLiteStorageEngine) async throws -> Outcome

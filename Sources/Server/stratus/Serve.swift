@@ -24,7 +24,10 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Create containers, users and record types on first use. Never for real data.")
     var dev = false
 
-    @Flag(help: "Let --dev listen on other addresses than loopback: whoever reaches it is anybody.")
+    @Flag(
+        help:
+            "Let --dev listen on other addresses than loopback; who reaches it can sign in as anybody."
+    )
     var devAnywhere = false
 
     @Option(help: "The address to listen on; 0.0.0.0 listens on every one.")
@@ -40,7 +43,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The service's address as clients see it, when something stands before it.",
+            "The service's address as clients see it, when a proxy stands in front of it.",
             valueName: "url"))
     var publicURL: String?
 
@@ -63,7 +66,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The proxies whose X-Forwarded-For is believed, as networks with commas between them.",
+            "The proxies whose X-Forwarded-For is trusted, as networks with commas between them.",
             valueName: "cidr,…"))
     var trustedProxies: String?
 
@@ -195,7 +198,7 @@ struct Serve: AsyncParsableCommand {
         do {
             try await group.run()
         } catch is CancellationError {
-            // The stop was held up and cut short. What was acknowledged is on the disk.
+            // The stop took too long and was cut short. Everything acknowledged is on the disk.
         } catch let error as IOError {
             throw OneSentence(listeningFailed: error, host: host, port: port)
         }
@@ -240,13 +243,14 @@ struct Serve: AsyncParsableCommand {
         do {
             text = try String(contentsOfFile: metricsToken, encoding: .utf8)
         } catch {
-            // Why it cannot does not matter to who gives another file.
-            throw OneSentence("The token of the metrics cannot be read. (\(metricsToken))")
+            // The system's reason is left out: the file is to be checked in any case.
+            throw OneSentence(
+                "The metrics token cannot be read: \(metricsToken). Check --metrics-token.")
         }
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard token.utf8.count >= 16 else {
             throw OneSentence(
-                "Give the metrics a token of 16 characters at least. (\(metricsToken))")
+                "The metrics token is too short: \(metricsToken). Give it 16 characters at least.")
         }
         return token
     }

@@ -62,7 +62,7 @@ struct Token: AsyncParsableCommand {
 
         func validate() throws {
             guard !loopback || callbackURL == nil else {
-                throw ValidationError("A token has one way back: --loopback or --callback-url.")
+                throw ValidationError("Give either --loopback or --callback-url, not both.")
             }
         }
 
@@ -80,7 +80,7 @@ struct Token: AsyncParsableCommand {
             }
         }
 
-        /// Found before anything is made: a name that was mistyped is nobody's, and leaves nothing.
+        /// Looked up before anything is made, so that a mistyped name leaves nothing behind.
         private func userRow(_ service: CloudService) async throws -> UserRow? {
             guard let user else { return nil }
             do {

@@ -120,7 +120,7 @@ struct User: AsyncParsableCommand {
 
     struct Password: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give a user another password, and end all sessions.")
+            abstract: "Set a user's password, and end all sessions.")
 
         @OptionGroup var folder: CommandFolder
         @Argument var user: String
@@ -151,7 +151,7 @@ struct User: AsyncParsableCommand {
                 let row = try await service.accounts.user(user)
                 let descriptor = open(output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
                 guard descriptor >= 0 else {
-                    throw OneSentence("The file \(output) is there already, or cannot be made.")
+                    throw OneSentence("The file \(output) exists already, or cannot be made.")
                 }
                 let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
                 do {
@@ -182,12 +182,12 @@ struct User: AsyncParsableCommand {
         @OptionGroup var folder: CommandFolder
         @Argument var user: String
 
-        @Flag(help: "Delete the records too; --confirm says so once more.")
+        @Flag(help: "Delete the records too; needs --confirm.")
         var withRecords = false
 
         @Option(
             help: ArgumentHelp(
-                "The user once more, as typed before: then the records are deleted.",
+                "The user again, as typed before, which confirms that the records are deleted.",
                 valueName: "user"))
         var confirm: String?
 

@@ -58,7 +58,7 @@ struct Zone: AsyncParsableCommand {
                 throw ValidationError("The environment is development or production.")
             }
             guard zone != ZoneID.defaultZoneName else {
-                throw ValidationError("The default zone is there for good.")
+                throw ValidationError("The default zone cannot be removed.")
             }
         }
 
@@ -89,9 +89,9 @@ struct Zone: AsyncParsableCommand {
 func withService<Outcome>(
     of folder: String, _ work: (CloudService) async throws -> Outcome
 ) async throws -> Outcome {
-    // Looking must not make a folder.
+    // Removing a zone must not create a folder.
     guard FileManager.default.fileExists(atPath: folder + "/directory.sqlite") else {
-        throw ValidationError("There is no data folder at \(folder).")
+        throw ValidationError("There is no data folder at \(folder). Check --data.")
     }
     do {
         let storage = try SQLiteStorageEngine(folder: folder, access: .beside)

@@ -13,25 +13,25 @@ extension StoreConformance {
             }
             let sorted = scrambled.sorted()
             try await store.read { reader in
-                try expect(
-                    reader.entries(
-                        of: index, in: zone, between: everything, isAscending: true, limit: 999),
-                    equals: sorted)
-                try expect(
-                    reader.entries(
-                        of: index, in: zone, between: everything, isAscending: false, limit: 999),
-                    equals: sorted.reversed())
+                func expectEntries(
+                    _ bounds: (IndexEntry, IndexEntry), isAscending: Bool, limit: Int = 999,
+                    equal entries: [IndexEntry], line: Int = #line
+                ) throws {
+                    try expect(
+                        reader.entries(
+                            of: index, in: zone, between: bounds, isAscending: isAscending,
+                            limit: limit),
+                        equals: entries, line: line)
+                }
+                try expectEntries(everything, isAscending: true, equal: sorted)
+                try expectEntries(everything, isAscending: false, equal: sorted.reversed())
                 for (low, high) in [(0, 5), (3, 4), (100, 400), (0, sorted.count - 1), (7, 7)] {
                     let between = Array(sorted[low...high].dropFirst().dropLast())
                     let bounds = (sorted[low], sorted[high])
-                    try expect(
-                        reader.entries(
-                            of: index, in: zone, between: bounds, isAscending: true, limit: 999),
-                        equals: between)
-                    try expect(
-                        reader.entries(
-                            of: index, in: zone, between: bounds, isAscending: false, limit: 2),
-                        equals: Array(between.reversed().prefix(2)))
+                    try expectEntries(bounds, isAscending: true, equal: between)
+                    try expectEntries(
+                        bounds, isAscending: false, limit: 2,
+                        equal: Array(between.reversed().prefix(2)))
                     try expect(
                         reader.entryCount(of: index, in: zone, between: bounds, limit: 50),
                         equals: min(between.count, 50))

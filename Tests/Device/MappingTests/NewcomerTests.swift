@@ -23,7 +23,7 @@ struct NewcomerTests {
             try await Unset().iCloud.saveAndWait()
         }
         #expect(error?.code == .notSetUp)
-        #expect(error?.sentence.contains("Set up a CloudMapping with Unset first.") == true)
+        #expect(error?.sentence.contains("No CloudMapping was set up with Unset.") == true)
         // The calls that nobody awaits have no store to tell: they log it.
         let logs = InMemoryLogHandler()
         let before = CloudMapping.withoutSetup.withLock { logger in

@@ -5,7 +5,7 @@ public struct ActivityEvent: Hashable, Sendable, Identifiable {
     /// When it was done, in milliseconds since 1970.
     public let milliseconds: Int64
     public let action: JournalEntry.Action
-    /// The item that it was done to; nil when it speaks of the list itself.
+    /// The item that it was done to; nil for the list itself.
     public let itemID: String?
     /// The name, title or colour, by action.
     public let value: String?

@@ -7,9 +7,9 @@ public struct ActivityHistory: Sendable {
         public let event: ActivityEvent
         /// What happened, such as "Milk ticked by Bob on tablet".
         public let sentence: String
-        /// What the item was called then; empty for what speaks of the list.
+        /// The item's name at that time; empty for an event of the list.
         public let itemName: String
-        /// What takes it back; nil where nothing does.
+        /// The action that undoes it; nil if nothing does.
         public let undo: ShoppingAction?
 
         public var id: String { event.id }

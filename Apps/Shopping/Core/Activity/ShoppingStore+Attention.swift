@@ -68,7 +68,7 @@ extension ShoppingStore {
         try await cache.retryAttentionItems(changes.map(\.item))
     }
 
-    /// Gives refused changes up: they go from this device too.
+    /// Gives refused changes up: they are removed from this device too.
     public func giveUp(_ changes: [RefusedChange]) async throws {
         try await cache.discardAttentionItems(changes.map(\.item))
         absorbUnseen()
@@ -97,8 +97,8 @@ extension ShoppingStore {
         NotificationChoice(text: try activity.note("notifications") ?? "")
     }
 
-    /// What a change becomes for a person who is notified of such; nil for what they did not choose, and for what their
-    /// own devices did.
+    /// The notification for a change; nil for one that the person did not choose, or that their own devices
+    /// made.
     public func notification(of change: ShoppingChange) -> String? {
         guard change.origin.isOfOtherPerson else { return nil }
         // A choice that cannot be read is none.

@@ -21,7 +21,7 @@
 public struct Compaction: Hashable, Sendable {
     /// What can go, oldest first.
     public let dropped: [JournalEntry]
-    /// Whether the limit left nothing over.
+    /// Whether everything that can go is in ``dropped``.
     public let isComplete: Bool
 
     /// Chooses the entries, the oldest items first. O(n log n) in the entries, for each two items that would change

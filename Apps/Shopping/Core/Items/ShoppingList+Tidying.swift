@@ -5,7 +5,7 @@ extension ShoppingList {
         items.filter(\.isTicked).map { .remove(itemID: $0.id) }
     }
 
-    /// Items to buy that are one thing twice, such as "milk" and "Milk": each group in the list's order.
+    /// Items to buy that are on the list twice, such as "milk" and "Milk": each group in the list's order.
     public var duplicates: [[ShoppingItem]] {
         var places: [[String]: Int] = [:]
         var groups: [[ShoppingItem]] = []

@@ -98,7 +98,7 @@ extension CKUserIdentity {
     }
 }
 
-/// Why a step of sharing is not taken, as a sentence.
+/// Why a sharing action was refused, as a sentence.
 public struct SharingRefused: Error, Hashable, CustomStringConvertible {
     public enum Reason: Hashable, Sendable {
         case noAccount, accountUnknown, sharedAlready, notShared, notOwner, hereAlready, turnedOff
@@ -135,7 +135,7 @@ public struct SharingRefused: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// How an app shares lists: the document's way, among people that are named, all of whom may write.
+/// How an app shares lists. By default among invited people only, all of whom may write.
 public struct SharingPolicy: Hashable, Sendable {
     /// Whether lists can be shared from here; joining works in any case, so that an app can be ready before the
     /// version that shares.

@@ -20,18 +20,19 @@ public struct UnsentChange: Sendable {
 /// try await connection.endSession(container: container)
 /// ```
 extension CloudCache {
-    /// What becomes of a user's records on this device.
+    /// What happens to a user's records on this device when they sign out.
     public enum SignOut: Hashable, Sendable {
-        /// What is pending is sent, and then all of it is removed; where not all can be sent nothing is.
+        /// Pending changes are sent, and then everything is removed. If not all can be sent, nothing is
+        /// removed.
         case sendThenRemove
-        /// All of it stays for the user's return. Nobody else's sync touches it.
+        /// Everything stays until the user signs in again. No other user's sync touches it.
         case keep
-        /// All of it is removed now, sent or not.
+        /// Everything is removed now, sent or not.
         case remove
     }
 
-    /// The changes that the service has not confirmed, those among them that it refused: of the private database and
-    /// then of the shared one, in each the oldest first.
+    /// The changes that the service has not confirmed, including those that it refused: first those of the
+    /// private database, then those of the shared one, the oldest first in each.
     public func unsentChanges() throws -> [UnsentChange] {
         try file.read { database in
             try databases.flatMap { try $0.store.unsentChanges(database) }
@@ -46,8 +47,9 @@ extension CloudCache {
     ///
     /// - Returns: the changes that were not sent: with `keep` they wait in the file, with `remove` these are the last
     ///   copies. The files of their assets stay as long as the records are held.
-    /// - Throws: ``CacheError`` `notSynced` or another one of ``sync()``; `unsentChanges` where the service refused a
-    ///   change, which needs a decision first, or the app saves all the while. Then nothing is removed.
+    /// - Throws: ``CacheError`` `notSynced` or another one of ``sync()``; `unsentChanges` where the service
+    ///   refused a change, which needs a decision first, or the app kept saving meanwhile. Then nothing is
+    ///   removed.
     @discardableResult
     public func signOut(_ choice: SignOut) async throws -> [UnsentChange] {
         if choice == .sendThenRemove { try await sync() }
@@ -68,7 +70,8 @@ extension CloudCache {
             guard evenUnsent || unsent.isEmpty else {
                 throw CacheError(
                     .unsentChanges,
-                    "Decide on the changes that the service refused, or remove them knowingly.")
+                    "The service refused changes, or more were made meanwhile. Decide on them, or sign out with remove."
+                )
             }
             // Their files are held from here on.
             for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {
@@ -114,7 +117,8 @@ extension CloudCache {
         }
     }
 
-    /// Gives the user who is signed in what was made on this device while nobody was: syncing goes on with it.
+    /// Gives records that were made on this device while nobody was signed in to the user who is signed in now,
+    /// and syncs them.
     ///
     /// Without it the halt is `HaltReason.unclaimedRecords`, as the records may be somebody else's.
     public func adoptLocalRecords() async throws {

@@ -54,7 +54,8 @@ struct AssetDownload: Sendable {
                 let (store, user) = (store, try await remote.userRecordName())
                 guard try await file.disk.write({ try store.claim(for: user) }) else {
                     throw CacheError(
-                        .halted, "Sign in with the account of this file.",
+                        .halted,
+                        "Another user is signed in. Sign in with the account of this file.",
                         haltReason: .otherAccount)
                 }
                 try await remote.download(key, of: id, field: field, startingAt: part.count) {
@@ -68,11 +69,12 @@ struct AssetDownload: Sendable {
             if Task.isCancelled { throw CancellationError() }
             guard failure.code == .assetNotAvailable || failure.code == .unknownItem else {
                 throw CacheError(
-                    .notSynced, "Nothing is lost; ask for the asset again later.",
+                    .notSynced, "The asset was not downloaded. Ask for it again later.",
                     failure: failure)
             }
             throw CacheError(
-                .assetNotHere, "Sync: the record does not have this asset any more.",
+                .assetNotHere,
+                "The record does not have this asset any more. Sync to get the record as it is now.",
                 failure: failure)
         }
         let (file, key, name) = (file, key, CacheFile.downloadName(key))
@@ -81,7 +83,8 @@ struct AssetDownload: Sendable {
             guard part.count == sizeBytes ?? part.count else {
                 part.restart()
                 throw CacheError(
-                    .notSynced, "Ask for the asset again: it ended before its last byte.")
+                    .notSynced,
+                    "The download ended before the asset's last byte. Ask for the asset again.")
             }
             try part.sync()
             try file.assets.making {
@@ -134,7 +137,7 @@ private final class AssetPart: Sendable {
             guard after <= sizeBytes ?? after else {
                 restart()
                 throw CacheError(
-                    .notSynced, "Ask for the asset again: it is larger than the service said.")
+                    .notSynced, "The asset is larger than the service said. Ask for it again.")
             }
             try AssetFiles.write(piece[...], to: descriptor)
             return state.withLock { state in

@@ -47,7 +47,7 @@ final class AssetFiles: Sendable {
         guard !isInMemory else {
             throw CacheError(
                 .unsupportedValue,
-                "Save assets into a cache on the disk, or give its file in memory a folder for them."
+                "A file in memory without a folder keeps no assets. Give it a folder, or open the cache on the disk."
             )
         }
         let folder = try openFolder(makes: true)
@@ -108,7 +108,8 @@ final class AssetFiles: Sendable {
         let after = try Self.state(of: from, source)
         guard after == before else {
             throw CacheError(
-                .assetUnreadable, "Do not change the file of an asset while it is saved.")
+                .assetUnreadable,
+                "The file of an asset changed while it was saved. Save the record again.")
         }
         try Self.sync(to)
         let file = digest.map { String(format: "%02x", $0) }.joined()
@@ -187,10 +188,12 @@ final class AssetFiles: Sendable {
     static func error(_ code: Int32) -> CacheError {
         if code == ENOSPC || code == EDQUOT {
             return CacheError(
-                .storageFull, "Make room on this device; nothing was written, and nothing is lost.")
+                .storageFull,
+                "This device is full; nothing was written, and nothing is lost. Make room, then try again."
+            )
         }
         return CacheError(
-            .unwritable, "Make the cache's folder writable, with space left.",
+            .unwritable, "The cache's folder cannot be written. Make it writable, with space left.",
             cause: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
     }
 
@@ -277,7 +280,8 @@ final class AssetLease: Sendable {
 extension CacheError {
     fileprivate static func assetUnreadable(_ url: URL, _ code: Int32) -> CacheError {
         CacheError(
-            .assetUnreadable, "Save the record while the file of its asset is there.",
+            .assetUnreadable,
+            "The file of an asset cannot be read. Save the record while the file is there.",
             cause: POSIXError(
                 POSIXErrorCode(rawValue: code) ?? .EIO, userInfo: [NSFilePathErrorKey: url.path]))
     }

@@ -70,7 +70,8 @@ actor AssetKeeper {
         guard !file.assets.isInMemory else {
             throw CacheError(
                 .assetNotHere,
-                "Open the cache on the disk, or give its file in memory a folder for assets.")
+                "A file in memory without a folder keeps no assets. Give it a folder, or open the cache on the disk."
+            )
         }
         while let running = downloads[wanted.key] {
             let failure = await running.failure()
@@ -252,7 +253,7 @@ actor AssetKeeper {
             }
         }
         guard isDone else {
-            throw CacheError(.inUse, "Try again: a file is being saved at this moment.")
+            throw CacheError(.inUse, "A file is being saved at this moment. Try again.")
         }
     }
 

@@ -15,7 +15,7 @@ public struct AssetSettings: Sendable {
         case onDemand
         /// With the sync that brings its record, or soon after by a running loop; it is never evicted.
         case always
-        /// As ``always`` where it has no more bytes than this, else on demand.
+        /// Like ``always`` for a file of at most this many bytes, otherwise like ``onDemand``.
         case under(bytes: Int64)
     }
 
@@ -29,7 +29,7 @@ public struct AssetSettings: Sendable {
     ///
     /// 1 GiB by default.
     public var limitBytes: Int64 = 1 << 30
-    /// For the fields that have none of their own.
+    /// The policy of fields that have none of their own.
     public var policy: Policy = .onDemand
     private var policies: [FieldName: Policy] = [:]
 

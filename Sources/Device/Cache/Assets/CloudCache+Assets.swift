@@ -17,18 +17,18 @@ import StratusSync
 /// show(image.fileURL)
 /// ```
 extension CloudCache {
-    /// The asset of a field with its file, which is downloaded where it is not here.
+    /// The asset of a field with its file, which is downloaded if it is not on this device.
     ///
-    /// A download that was cut, by the network or by the end of the process, goes on where it stopped. The file stays as
-    /// long as the asset is held.
+    /// A download that was interrupted, by the network or by the end of the process, continues where it
+    /// stopped. The file stays as long as the asset is held.
     ///
-    /// - Throws: ``CacheError``: `assetNotHere` where the record or the field has no asset, or the service not
-    ///   any more; `notSynced` without network; `storageFull`; `CancellationError`.
+    /// - Throws: ``CacheError``: `assetNotHere` if the record or the field has no asset, or the service no
+    ///   longer has it; `notSynced` without network; `storageFull`; `CancellationError`.
     public func asset(
         _ key: CKRecord.FieldKey, of id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) async throws -> CKAsset {
         guard let asset = try await assets(key, of: id, in: scope).first else {
-            throw CacheError(.assetNotHere, "Name a field that has an asset.")
+            throw CacheError(.assetNotHere, "The field has no asset. Name one that has.")
         }
         return asset
     }
@@ -39,7 +39,7 @@ extension CloudCache {
     ) async throws -> [CKAsset] {
         let (store, recordID) = (try database(scope).store, RecordID(id))
         guard let record = try await file.disk.read({ try store.record(recordID) }) else {
-            throw CacheError(.assetNotHere, "Name a record that is here.")
+            throw CacheError(.assetNotHere, "The record is not on this device. Name one that is.")
         }
         let assets = file.withFiles(try record.record()).assetFields.first { $0.key == key }
         for asset in assets?.assets ?? [] where asset.fileURL == nil {
@@ -49,13 +49,15 @@ extension CloudCache {
                     scope: scope, id: recordID, field: key, key: checksum,
                     sizeBytes: value.sizeBytes))
             guard asset.fileURL != nil else {
-                throw CacheError(.assetNotHere, "Ask for the asset again: its file was removed.")
+                throw CacheError(
+                    .assetNotHere,
+                    "The asset's file was removed from this device. Ask for the asset again.")
             }
         }
         return assets?.assets ?? []
     }
 
-    /// Uploads and downloads as they go on, from now on.
+    /// The progress of uploads and downloads, from now on.
     public func assetTransfers() -> AsyncStream<AssetTransfer> { file.assets.transfers.observe() }
 
     /// The bytes of all files that are here.
@@ -64,8 +66,8 @@ extension CloudCache {
     /// Removes files of assets that can be downloaded again, those that were not used for longest first, until so many
     /// bytes are left.
     ///
-    /// What is not at the service, what a policy keeps and what this process uses stays. Beyond
-    /// ``AssetSettings/limitBytes`` it is done by itself.
+    /// What is not at the service, what a policy keeps and what this process uses stays. Above
+    /// ``AssetSettings/limitBytes`` the cache does this by itself.
     ///
     /// - Throws: ``CacheError`` `inUse` while a file is being saved, or SQLite's error.
     public func removeDownloadedAssets(downTo bytes: Int64 = 0) async throws {
@@ -91,7 +93,9 @@ extension CloudCache {
                 }
                 guard let url = asset.fileURL else {
                     throw CacheError(
-                        .assetNotHere, "Download the asset before it is saved in another record.")
+                        .assetNotHere,
+                        "The asset's file is not on this device. Download it before you save it in another record."
+                    )
                 }
                 let (name, sizeBytes) = try file.assets.take(url)
                 // What another record has at the service keeps its value, and gets a file to upload again.

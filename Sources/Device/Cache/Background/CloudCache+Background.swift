@@ -2,11 +2,11 @@ import StratusClient
 import StratusRuntime
 import StratusSync
 
-/// What came of a notification, as a system asks it of an app that it has woken.
+/// The result of handling a notification, in the terms in which the system asks for it.
 public enum BackgroundResult: String, Hashable, Sendable {
-    /// Something of the service's is on this device now that was not before.
+    /// The service had something new, which is on this device now.
     case newData
-    /// The service was asked, and has nothing new; or the notification is about another database.
+    /// The service had nothing new, or the notification is about another database.
     case noData
     /// The service could not be asked in time, or refused; nothing is lost.
     case failed
@@ -14,7 +14,7 @@ public enum BackgroundResult: String, Hashable, Sendable {
 
 /// Syncing when the system has woken the app: for a short while, and with a true answer.
 extension CloudCache {
-    /// Takes a notification that the app was handed, fetches what it hints at, and tells what came of it.
+    /// Handles a notification that the app received: fetches what it is about, and returns the result.
     ///
     /// ```swift
     /// func application(
@@ -29,7 +29,7 @@ extension CloudCache {
     /// }
     /// ```
     ///
-    /// Works with and without a running loop. An app without one gives the time that the system gives it.
+    /// Works with and without a running loop. An app without one passes the time that the system gives it.
     ///
     /// - Parameters:
     ///   - notification: what the app was handed.
@@ -60,12 +60,14 @@ extension CloudCache {
 
     /// Syncs now, for a bounded time: in a background task, or before the app is suspended.
     ///
-    /// When the time is over, what is under way is given up, unless the loop runs; it is done again later.
+    /// When the time is over, an unfinished operation is cancelled, unless the loop runs; it is repeated later.
     ///
     /// - Parameter seconds: how long it may take.
     /// - Throws: ``CacheError`` `timedOut`, and what ``sync()`` throws. Nothing is lost by any of them.
     public func sync(within seconds: Double) async throws {
-        let late = CacheError(.timedOut, "Nothing is lost; sync again when there is time.")
+        let late = CacheError(
+            .timedOut, "The time was over before all was synced; nothing is lost. Sync again later."
+        )
         try migrateRecords()
         do {
             try await world.withTimeout(seconds: seconds, throwing: late) { [turn] in

@@ -4,20 +4,20 @@ import StratusSync
 
 /// Taking back what a conflict decided.
 extension CloudCache {
-    /// Puts the values that a report says were lost into the record again, as a new edit, and
-    /// acknowledges the report.
+    /// Restores the values that a report says were lost, as a new edit of the record, and acknowledges the
+    /// report.
     ///
     /// * `editOverruled`: the fields that gave way get the values that they had here.
     /// * `remoteEditOverruled`: they get the values that the service had.
     /// * `editOfDeletedRecord`: the record is made again with what was edited, or gets these fields if
     ///   somebody has made it again.
-    /// * `recordsMissing`: the records are made again, but for those that somebody has made again.
+    /// * `recordsMissing`: the records are made again, except those that somebody has made again already.
     ///
     /// * `fileDamaged`: what was not sent waits to be sent again. Deletions need the records: before the
     ///   first sync of the new file the report stays, to be restored once more.
     ///
-    /// A new edit is later than all that it was made over, so it wins. Calling it again for the same
-    /// report changes nothing. Works offline.
+    /// The new edit is later than the edits that it replaces, so it wins. Calling it again for the same report
+    /// changes nothing. Works offline.
     ///
     /// ```swift
     /// for report in try cache.reports() {
@@ -29,7 +29,7 @@ extension CloudCache {
     ///
     /// - Returns: the records that were edited.
     /// - Throws: ``CacheError`` `nothingToRestore` for a report without values; and as
-    ///   ``save(_:deleting:in:)``: then nothing is saved, and the report stays.
+    ///   `save(_:deleting:in:)`: then nothing is saved, and the report stays.
     @discardableResult
     public func restore(_ report: CacheReport) throws -> [CKRecord.ID] {
         var deletions: [RecordID] = []
@@ -52,7 +52,7 @@ extension CloudCache {
             }
         default:
             throw CacheError(
-                .nothingToRestore, "Acknowledge the report: it has no values to put back.")
+                .nothingToRestore, "The report has no values to put back. Acknowledge it.")
         }
         try save(edits, deleting: deletions, in: report.scope)
         // What is not here can be deleted when it has been fetched.

@@ -94,7 +94,9 @@ extension CacheFile {
             }
         } catch {
             throw CacheError(
-                .unwritable, "Make the cache's folder writable, with space left.", cause: error)
+                .unwritable,
+                "The cache's folder cannot be written. Make it writable, with space left.",
+                cause: error)
         }
         let file = try CacheFile(path: path, world: world)
         let salvaged = SalvagedChanges(fileAt: aside)

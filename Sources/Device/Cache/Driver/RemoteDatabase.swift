@@ -137,10 +137,10 @@ package struct OutgoingAsset: Sendable {
 
 /// What a listener for hints learns.
 package enum HintEvent: Hashable, Sendable {
-    /// The service tells of changes from now on; what came before may have been missed.
+    /// Changes are heard of from now on; earlier ones may have been missed.
     case opened
     case hint(ChangeHint)
-    /// The service is not heard any more.
+    /// Changes are no longer heard of.
     case closed
 }
 
@@ -170,21 +170,9 @@ package struct OutgoingChange: Sendable {
     /// Tells the change from any other, also from one of the same record after its zone was deleted.
     package var sequence: Int64
     /// Proofs of the uploads of the record's assets, by checksum.
-    package var receipts: [String: String]
+    package var receipts: [String: String] = [:]
     /// Whether this is the deletion of the record that was here before one of its name, whose save follows.
-    package var isOfFormer: Bool
-
-    package init(
-        change: PendingChange, client: RecordSnapshot?, base: RecordSnapshot?, sequence: Int64,
-        receipts: [String: String] = [:], isOfFormer: Bool = false
-    ) {
-        self.change = change
-        self.client = client
-        self.base = base
-        self.sequence = sequence
-        self.receipts = receipts
-        self.isOfFormer = isOfFormer
-    }
+    package var isOfFormer = false
 }
 
 /// What the service said to one change.
@@ -271,7 +259,7 @@ package struct ZonePage: Sendable {
     var sizeEstimateBytes: Int { records.reduce(0) { $0 + $1.sizeEstimateBytes } }
 }
 
-/// Why a zone is no more.
+/// Why a zone was deleted.
 public enum ZoneDeletionReason: Hashable, Sendable {
     /// Somebody deleted it.
     case deleted

@@ -162,7 +162,7 @@ actor SyncDriver {
     /// Runs until nothing is pending and nothing is left to fetch.
     func sync() async throws {
         guard session.isEnabled else {
-            throw CacheError(.disabled, "Turn syncing on first.")
+            throw CacheError(.disabled, "Syncing is turned off. Turn it on first.")
         }
         if session.halt != nil { session.restart(at: now) }
         try absorbBacklog()
@@ -307,10 +307,13 @@ actor SyncDriver {
 
     /// Why it is not all done though nothing is left to do.
     private var reasonForRest: CacheError? {
-        guard session.isEnabled else { return CacheError(.disabled, "Turn syncing on first.") }
+        guard session.isEnabled else {
+            return CacheError(.disabled, "Syncing is turned off. Turn it on first.")
+        }
         guard !session.isAtRest else { return nil }
         return CacheError(
-            .notSynced, "Nothing is lost; sync again later.", failure: session.lastFailure)
+            .notSynced, "Syncing did not finish; nothing is lost. Sync again later.",
+            failure: session.lastFailure)
     }
 
     func absorbBacklog() throws {
@@ -333,7 +336,9 @@ actor SyncDriver {
             !session.isNetworkReachable || session.retryCount >= settings.retriesOfSyncNow
         else { return }
         giveUpWaiting(
-            CacheError(.notSynced, "Nothing is lost; sync again later.", failure: failure))
+            CacheError(
+                .notSynced, "Syncing did not finish; nothing is lost. Sync again later.",
+                failure: failure))
     }
 
     /// Another process wrote into the file: the loop goes on with what is there now.

@@ -86,7 +86,7 @@ actor SyncTurn {
             if let trouble = try file.answerToSync(number) {
                 guard trouble.isEmpty else {
                     throw CacheError(
-                        .notSynced, "Nothing is lost; sync again later.",
+                        .notSynced, "Syncing did not finish; nothing is lost. Sync again later.",
                         failure: SyncFailure(.serviceUnavailable, message: trouble))
                 }
                 return

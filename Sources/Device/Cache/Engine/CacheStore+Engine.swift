@@ -92,7 +92,6 @@ extension CacheStore {
         let wanted = Set(ids)
         var stale: [RecordID] = []
         var walk = DependencyWalk<RecordID, OutgoingChange>()
-        var waiting: Set<RecordID> = []
         var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
         try file.write { database in
             for id in ids where !batch.isFull && !walk.hasSeen(id) {
@@ -101,7 +100,7 @@ extension CacheStore {
                     continue
                 }
                 guard let change = try engineChange(row, zone, database) else {
-                    waiting.insert(id)
+                    batch.withhold(id)
                     continue
                 }
                 walk.begin(at: change)
@@ -114,22 +113,13 @@ extension CacheStore {
                         if wanted.contains(id), let change = try engineChange(row, zone, database) {
                             walk.begin(at: change)
                         } else if row.isUnanswered {
-                            waiting.insert(id)
+                            batch.withhold(id)
                         }
-                    case .take(let change):
-                        let needed = change.client?.neededRecordIDs ?? []
-                        if waiting.isDisjoint(with: needed) {
-                            batch.take(change)
-                        } else {
-                            waiting.insert(change.change.id)
-                        }
+                    case .take(let change): batch.take(change)
                     }
                 }
             }
-            try note(
-                "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.changes.map(\.sequence),
-                database)
-            clock.noteSending()
+            try noteSending(batch, database)
         }
         return (batch.changes, stale)
     }

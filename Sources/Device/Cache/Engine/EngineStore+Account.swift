@@ -32,7 +32,8 @@ extension EngineStore {
             try isTheirs
             ? nil
             : CacheError(
-                .halted, "Open another file for the user who is signed in now.",
+                .halted,
+                "The file belongs to another user than the one who is signed in. Open another file.",
                 haltReason: store.isMadeByNobody() ? .unclaimedRecords : .otherAccount)
         state.withLock { $0.halt = halt }
     }

@@ -6,14 +6,15 @@ import Synchronization
 
 /// A `CloudCache` as the store of an app that has a `CKSyncEngine` of its own.
 ///
-/// The engine decides when to sync, the app's delegate hears of everything first; the store keeps the records,
-/// the pending changes and the engine's state in the cache's file, and decides conflicts. Reading, queries,
-/// observation, reports and diagnostics are the cache's. Do not call `start()` or `sync()` of that cache.
+/// The engine decides when to sync, and the app's delegate receives every event first. The store keeps the
+/// records, the pending changes and the engine's state in the cache's file, and decides conflicts. Reading,
+/// queries, observation, reports and diagnostics are the cache's. Do not call `start()` or `sync()` of that
+/// cache.
 ///
-/// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's changes, which
-/// the store asks of it: another device may have deleted the record since, or made it anew. So is what was to go into a
-/// zone that is missing, until the database's changes have told whether somebody deleted it. An engine that is not
-/// automatic fetches with its next `fetchChanges()`.
+/// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's
+/// changes, which the store asks of it: another device may have deleted the record since, or created it again.
+/// Changes of records in a missing zone are held back too, until the database's changes have told whether
+/// somebody deleted the zone. An engine that is not automatic fetches with its next `fetchChanges()`.
 ///
 /// ```swift
 /// func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
@@ -59,7 +60,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         store = try cache.database(scope).store
     }
 
-    /// The engine's state as of the last event that was written: give it to its configuration.
+    /// The engine's state as of the last event that was written. Pass it to the engine's configuration.
     ///
     /// - Throws: SQLite's error.
     public func stateSerialization() throws -> CKSyncEngine.State.Serialization? {
@@ -73,19 +74,20 @@ public final class EngineStore: CKSyncEngineDelegate {
 
     /// Saves records and deletes others, here at once, and lets the engine send them.
     ///
-    /// - Throws: as ``CloudCache/save(_:deleting:in:)``; `unsupportedValue` for a new file of an asset, which only the
+    /// - Throws: as `CloudCache.save(_:deleting:in:)`; `unsupportedValue` for a new file of an asset, which only the
     ///   cache's own syncing uploads.
     public func save(
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [], _ engine: CKSyncEngine
     ) throws {
         try cache.refuseNewFiles(
-            of: records, "Save new files with the engine's database: the store uploads none.")
+            of: records,
+            "The store uploads no new files of assets. Save the record with the engine's database.")
         try cache.save(records, deleting: ids, in: store.scope)
         try refresh(records.map { RecordID($0.recordID) } + ids.map { RecordID($0) }, engine)
     }
 
-    /// Lets the engine know all that waits in the cache, after both were opened, after the cache was given zones to make
-    /// or delete, and after its records were adopted.
+    /// Tells the engine about everything that waits in the cache. Call it after opening both, after the cache
+    /// was given zones to create or delete, and after its records were adopted.
     ///
     /// - Throws: SQLite's error.
     public func resume(_ engine: CKSyncEngine) throws {

@@ -21,11 +21,14 @@ extension CacheFile {
                     content = try JSONDecoder().decode(StoredReport.self, from: row[4] as Data)
                 } catch {
                     throw CacheError(
-                        .damaged, "Open the cache again: the damaged file is kept aside then.",
+                        .damaged,
+                        "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
                         cause: error)
                 }
                 guard let event = try content.event(kind: row[3], scope) else {
-                    throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
+                    throw CacheError(
+                        .newerFormat, "A newer version of the app wrote this cache. Update the app."
+                    )
                 }
                 for record in event.records { _ = withFiles(record) }
                 return CacheReport(

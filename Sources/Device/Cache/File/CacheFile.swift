@@ -114,11 +114,14 @@ final class CacheFile: Sendable {
         {
             noteDamage(error)
             throw CacheError(
-                .damaged, "Open the cache again: the damaged file is kept aside then.", cause: error
+                .damaged,
+                "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
+                cause: error
             )
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             throw CacheError(
-                .storageFull, "Make room on this device; nothing was written, and nothing is lost.",
+                .storageFull,
+                "This device is full; nothing was written, and nothing is lost. Make room, then try again.",
                 cause: error)
         } catch {
             noteDamage(error)

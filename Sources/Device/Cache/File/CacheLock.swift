@@ -18,7 +18,9 @@ final class CacheLock: Sendable {
         path = cachePath + "-lock"
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw CacheError(.unwritable, "Make the cache's folder writable, with space left.")
+            throw CacheError(
+                .unwritable,
+                "The cache's folder cannot be written. Make it writable, with space left.")
         }
         self.descriptor = Mutex(descriptor)
         memory = nil

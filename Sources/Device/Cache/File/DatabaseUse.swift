@@ -42,7 +42,7 @@ enum DatabaseUse {
         }
         kept.withLock { $0[path] = descriptor }
         throw CacheError(
-            .inUse, "Close the cache's file wherever else it is open, then try again.")
+            .inUse, "The cache's file is open elsewhere. Close it there, then try again.")
     }
 
     /// The descriptor that an earlier wait left, if it is still the file's at this path.

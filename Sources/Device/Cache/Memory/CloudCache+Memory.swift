@@ -9,11 +9,11 @@ extension CloudCache {
     ///   - memory: the file.
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
-    ///   - settings: how fast to sync, and how much at once; for each database.
+    ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
     ///   - editDateKey: a date field in which every local edit leaves its time; nil leaves records alone.
-    ///   - versions: which records are too new for this app, and how older ones become today's.
+    ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries shall find by index.
     ///   - world: time and chance; others in tests.
     /// - Throws: ``CacheError`` `invalidDatabase` for the public database, which is asked and not kept.

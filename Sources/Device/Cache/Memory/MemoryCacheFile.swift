@@ -3,7 +3,7 @@ import GRDB
 import StratusSQLite
 import Synchronization
 
-/// A cache's file that is in memory: for tests, and for what need not outlive the process.
+/// A cache's file in memory, for tests and for data that need not outlive the process.
 ///
 /// It outlives the caches that open it, as a file does. A test ends a cache's process where it likes:
 /// before or after any write, or with `CloudCache.close()` between two of them; a cache that is opened on
@@ -23,7 +23,7 @@ public final class MemoryCacheFile: Sendable {
         case storageFull
         /// The process ends before the write: nothing of it is kept.
         case killedBefore
-        /// The process ends when the write is committed, and nobody hears of it.
+        /// The process ends after the write is committed and before it returns.
         case killedAfter
     }
 
@@ -66,8 +66,8 @@ public final class MemoryCacheFile: Sendable {
 
     /// Says which writes fail, and how, from now on.
     ///
-    /// - Parameter trouble: asked before each write with its number, from 1; nil lets it be. A body of nil
-    ///   ends all trouble.
+    /// - Parameter trouble: called before each write with its number, from 1; it returns nil for a write that
+    ///   succeeds. Pass nil to end all trouble.
     public func setWriteTrouble(_ trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?) {
         state.withLock { $0.trouble = trouble }
     }

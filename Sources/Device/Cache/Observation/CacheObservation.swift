@@ -5,11 +5,10 @@ import Synchronization
 /// A query's records, and again whenever they change: by the app, by another process with the file, or by the
 /// service.
 ///
-/// The first update has the records as they are; each further one what changed until it is asked for, so a
-/// slow observer gets few large updates and misses nothing. What changes costs as much as is read of it: a
-/// record that was and is no match costs no read, nor does one of another type. The sequence ends when the
-/// cache is closed or dropped, which it does not keep alive. Several loops over one observation are
-/// independent.
+/// The first update has the records as they are. Each later one has all changes since the one before, so a slow
+/// observer gets few large updates and misses nothing. A change of a record that neither matched nor matches
+/// costs no read. The sequence does not keep the cache alive, and ends when the cache is closed or released.
+/// Several loops over one observation are independent.
 ///
 /// ```swift
 /// let open = CacheQuery("Note").where(NSPredicate(format: "isDone == 0")).sorted(by: "date")
@@ -43,10 +42,6 @@ public struct CacheObservation: AsyncSequence, Sendable {
         package func takeUpdate() throws -> QueryUpdate? { try observer.update() }
 
         /// - Throws: SQLite's error when the file cannot be read.
-        public mutating func next() async throws -> QueryUpdate? {
-            try await next(isolation: nil)
-        }
-
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> QueryUpdate? {
@@ -85,23 +80,10 @@ public struct RecordObservation: AsyncSequence, Sendable {
         fileprivate let id: RecordID
         fileprivate let notes: RowNotes
         fileprivate var wakes: AsyncStream<Void>.Iterator
-        private var last: RecordSnapshot?
-        private var isFirst = true
-
-        fileprivate init(
-            store: CacheStore, id: RecordID, notes: RowNotes, wakes: AsyncStream<Void>.Iterator
-        ) {
-            self.store = store
-            self.id = id
-            self.notes = notes
-            self.wakes = wakes
-        }
+        fileprivate var last: RecordSnapshot?
+        fileprivate var isFirst = true
 
         /// - Throws: SQLite's error when the file cannot be read.
-        public mutating func next() async throws -> RecordUpdate? {
-            try await next(isolation: nil)
-        }
-
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> RecordUpdate? {
@@ -142,7 +124,7 @@ public struct RecordObservation: AsyncSequence, Sendable {
 }
 
 extension CloudCache {
-    /// A query's records and what changes of them, from now on.
+    /// Observes a query's records: as they are now, and whenever they change.
     ///
     /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
     public func observe(
@@ -153,7 +135,7 @@ extension CloudCache {
             query: try query.compiled(now: world.now))
     }
 
-    /// A record and what becomes of it, from now on.
+    /// Observes one record: as it is now, and whenever it changes.
     public func observe(
         _ id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> RecordObservation {

@@ -12,19 +12,19 @@ public enum ChangeAuthor: Hashable, Sendable {
     case unknown
 }
 
-/// What became of one record between two updates.
+/// What happened to one record between two updates.
 public struct RecordChange: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
-        /// It is among the matches now, and was not.
+        /// The record matches now and did not before.
         case inserted
-        /// It is among the matches as before, and is not the same or not at the same place.
+        /// The record still matches; its content or its place in the order has changed.
         case changed
-        /// It is not among the matches any more, or not on this device.
+        /// The record no longer matches, or is no longer on this device.
         case removed
     }
 
     public var recordID: CKRecord.ID
     public var kind: Kind
-    /// Of several changes since the last update, the last one's.
+    /// Who made the last change since the last update.
     public var author: ChangeAuthor
 }

@@ -3,7 +3,7 @@ import StratusClient
 
 /// A query's records for a view: `@Observable`, always as they are now.
 ///
-/// It follows the cache as long as it lives, and keeps it not alive.
+/// It follows the cache without keeping it alive.
 ///
 /// ```swift
 /// @MainActor struct NoteList {
@@ -21,9 +21,9 @@ import StratusClient
     public private(set) var records = QueryResults()
     /// What the last update changed.
     public private(set) var changes: [RecordChange] = []
-    /// Whether the records were read once.
+    /// Whether the records have been read at least once.
     public private(set) var isLoaded = false
-    /// Why the records are not followed any more.
+    /// Why the records are no longer followed.
     public private(set) var error: (any Error)?
 
     @ObservationIgnored private var following: Task<Void, Never>?

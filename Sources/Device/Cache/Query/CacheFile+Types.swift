@@ -84,7 +84,8 @@ extension CacheFile {
         else {
             throw CacheError(
                 .invalidTypes,
-                "Declare each record type and field once, by a name that records can have.")
+                "A record type or field is declared twice, or by a name that records cannot have. Declare each once."
+            )
         }
     }
 

@@ -115,7 +115,9 @@ public struct CacheQuery: Sendable {
                 centre: sort.centre)
         }
         if let cursor, cursor.place.keys.count != keys.count {
-            throw CKError(.invalidArguments, "Go on with the query that the cursor is of.")
+            throw CKError(
+                .invalidArguments,
+                "The cursor belongs to another query. Go on with the query that it came from.")
         }
         return try CompiledQuery(
             recordType: recordType,
@@ -133,7 +135,7 @@ public struct CacheCursor: Hashable, Sendable {
     let now: Date
 }
 
-/// A stretch of a query's records.
+/// A page of a query's records.
 public struct CachePage: Sendable {
     public var records: [CKRecord]
     /// Where the next page begins; nil when there is none.

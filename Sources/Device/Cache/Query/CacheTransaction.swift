@@ -4,8 +4,8 @@ import StratusRecords
 
 /// A transaction on a cache's file: records and the app's own tables, written together or not at all.
 ///
-/// Good for the closure that it is given to, on its thread. Inside, save and read with it, not with the cache,
-/// which waits for the transaction to end.
+/// Valid only in the closure that receives it, and on its thread. Inside, save and read with it, not with the
+/// cache, which waits for the transaction to end.
 public final class CacheTransaction {
     private let cache: CloudCache
     private let connection: Database
@@ -22,12 +22,12 @@ public final class CacheTransaction {
     /// GRDB's connection, for the app's own SQL.
     ///
     /// It reads everything, records through the views `records_…` (``CachedType``), and writes what is the
-    /// app's: tables, indexes, views and triggers whose names begin with `app_`. No release of the cache makes
-    /// such ones, and none touches them. They refer to records by name, not by a foreign key. SQL that writes
-    /// anything else makes the transaction fail.
+    /// app's: tables, indexes, views and triggers whose names begin with `app_`. No release of the cache
+    /// creates or touches any with such names. They refer to records by name, not by a foreign key. SQL that
+    /// writes anything else makes the transaction fail.
     public var database: Database { connection }
 
-    /// Saves records and deletes others; see ``CloudCache/save(_:deleting:in:)``.
+    /// Saves records and deletes others; see `CloudCache.save(_:deleting:in:)`.
     ///
     /// A new file of an asset is refused with ``CacheError`` `unsupportedValue`: save its record with the cache first.
     public func save(
@@ -36,7 +36,9 @@ public final class CacheTransaction {
     ) throws {
         // Copying files waits for whoever removes some, who waits for this transaction.
         try cache.refuseNewFiles(
-            of: records, "Save records with new files by the cache itself, before the transaction.")
+            of: records,
+            "A transaction cannot save new files of assets. Save the record with the cache, before the transaction."
+        )
         let edits = try CloudCache.edits(of: records)
         let database = try cache.database(scope)
         let store = database.store
@@ -55,12 +57,12 @@ public final class CacheTransaction {
         taken += edits
     }
 
-    /// Saves a record; see ``CloudCache/save(_:deleting:in:)``.
+    /// Saves a record; see `CloudCache.save(_:deleting:in:)`.
     public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
         try save([record], in: scope)
     }
 
-    /// Deletes a record; see ``CloudCache/delete(_:in:)-(CKRecord.ID,_)``.
+    /// Deletes a record; see `CloudCache.delete(_:in:)`.
     public func delete(_ id: CKRecord.ID, in scope: CKDatabase.Scope = .private) throws {
         try save([], deleting: [id], in: scope)
     }
@@ -106,7 +108,7 @@ extension CloudCache {
     /// Runs one transaction on records and on the app's own tables; see ``CacheTransaction/database``.
     ///
     /// - Throws: what the body throws, ``CacheError`` `reservedTable`, and as
-    ///   ``save(_:deleting:in:)``; then nothing is written.
+    ///   `save(_:deleting:in:)`; then nothing is written.
     public func write<Value>(_ body: (CacheTransaction) throws -> Value) throws -> Value {
         let (value, done) = try file.write { connection in
             let transaction = CacheTransaction(self, connection)
@@ -126,21 +128,21 @@ extension CloudCache {
         return value
     }
 
-    /// Runs one transaction; see the blocking twin.
+    /// Runs one transaction; see the blocking form.
     public func write<Value: Sendable>(
         _ body: @escaping @Sendable (CacheTransaction) throws -> Value
     ) async throws -> Value {
         try await file.disk.write { [self] in try write(body) }
     }
 
-    /// Reads with SQL what one moment had: the views `records_…` and the app's own tables.
+    /// Reads one consistent snapshot with SQL: the views `records_…` and the app's own tables.
     ///
     /// - Throws: what the body and SQLite throw; SQL that writes is refused.
     public func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try file.read(body)
     }
 
-    /// Reads with SQL; see the blocking twin.
+    /// Reads with SQL; see the blocking form.
     public func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {

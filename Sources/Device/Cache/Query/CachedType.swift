@@ -1,11 +1,11 @@
 import StratusClient
 
-/// What an app asks of one record type on this device: which fields are columns, with an index each, and in
-/// which words are looked for.
+/// How an app queries one record type on this device: which fields have a column with an index, and which are
+/// searched for words.
 ///
-/// Declared at opening. Queries work without it, and read every record of the type; with it they read what
-/// they find. The file is brought in line with the declaration when it is opened: a type that is new or
-/// declared otherwise is read once. Processes with one file declare the same, or nothing.
+/// Declare types when you open the cache. Without a declaration a query reads every record of the type; with
+/// one it reads only what it finds. The file is brought in line with the declaration when it is opened: a type
+/// that is new or declared otherwise is read once. Processes with one file declare the same, or nothing.
 ///
 /// ```swift
 /// let cache = try CloudCache(
@@ -25,7 +25,7 @@ public struct CachedType: Hashable, Sendable {
     /// Fields that queries filter and sort by; `creationDate` and `modificationDate` may be among them. A list
     /// or a place has no order, and is read from the record.
     public var indexed: [CKRecord.FieldKey]
-    /// Fields in whose words searches look (`TOKENMATCHES`, `SELF CONTAINS`).
+    /// Fields that are searched for words (`TOKENMATCHES`, `SELF CONTAINS`).
     public var searchable: [CKRecord.FieldKey]
     /// Further fields that the view shows.
     public var columns: [CKRecord.FieldKey]

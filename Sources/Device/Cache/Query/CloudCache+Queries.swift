@@ -43,21 +43,21 @@ extension CloudCache {
 
     // MARK: For tasks
 
-    /// The records that a query finds; see the blocking twin.
+    /// The records that a query finds; see the blocking form.
     public func records(
         matching query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) async throws -> [CKRecord] {
         try await file.disk.read { [self] in try records(matching: query, in: scope) }
     }
 
-    /// A page of what a query finds; see the blocking twin.
+    /// A page of what a query finds; see the blocking form.
     public func page(
         matching query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) async throws -> CachePage {
         try await file.disk.read { [self] in try page(matching: query, in: scope) }
     }
 
-    /// How many records a query finds; see the blocking twin.
+    /// How many records a query finds; see the blocking form.
     public func count(
         matching query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) async throws -> Int {

@@ -86,7 +86,8 @@ private indirect enum RecordTest: Sendable {
         case .filter(let filter):
             if filter.field == .system(.share) {
                 throw CKError(
-                    .invalidArguments, "Ask the service for the records of a share: only it knows.")
+                    .invalidArguments,
+                    "The cache does not know which records a share covers. Ask the service.")
             }
             guard filter.isSearch else {
                 self = .filter(

@@ -4,21 +4,21 @@ import StratusRecords
 
 /// How old an answer of the public database may be.
 public enum AnswerAge: Hashable, Sendable {
-    /// What this device has, if it is no older; else the service is asked, and what it has is given where the
-    /// service cannot be reached.
+    /// The stored answer, if it is no older than this. Otherwise the service is asked; if it cannot be reached,
+    /// the older answer is returned.
     case cached(upTo: Duration)
-    /// The service is asked; what this device has is given where it cannot be reached.
+    /// The service is asked; if it cannot be reached, the stored answer is returned.
     case refresh
-    /// Only what this device has.
+    /// Only the stored answer.
     case cacheOnly
 }
 
 /// What the public database answered to a query, now or earlier.
 public struct PublicAnswer: Sendable {
     public var records: [CKRecord]
-    /// When the service said so, by this device's clock.
+    /// When the service answered, by this device's clock.
     public var date: Date
-    /// Why the service could not be asked; nil where it was, or need not be.
+    /// Why the service could not be asked; nil if it was asked, or need not be.
     public var error: CKError?
     /// Whether it is older than was asked for.
     public var isStale: Bool { error != nil }
@@ -36,7 +36,7 @@ extension CloudCache {
     /// The matches of a query in the public database, as old as the app allows.
     ///
     /// Each query, zone and limit has an answer of its own; the newest 200 are kept. Records are the answer's:
-    /// they are not among those that ``records(matching:in:)-(CacheQuery,_)`` finds, and are saved with the
+    /// they are not among those that `records(matching:in:)` finds, and are saved with the
     /// database. Files of assets are not kept.
     ///
     /// - Parameters:
@@ -59,7 +59,8 @@ extension CloudCache {
             guard let kept else {
                 throw CacheError(
                     .noAnswer,
-                    "Connect to the network and ask once: no answer is stored on this device.")
+                    "No answer to this query is stored on this device. Connect to the network and ask once."
+                )
             }
             return kept
         case .cached(let limit):

@@ -99,7 +99,7 @@ extension RecordField {
         field.compare(.equals, value)
     }
 
-    /// Holds of records without the field too.
+    /// Also matches records without the field.
     public static func != (field: RecordField, value: Value) -> CacheCondition {
         field.compare(.notEquals, value)
     }
@@ -122,10 +122,10 @@ extension RecordField {
 }
 
 extension RecordField where Value == String {
-    /// Whether the text begins so, to the letter.
+    /// Whether the text begins with exactly this prefix.
     public func begins(with prefix: String) -> CacheCondition { compare(.beginsWith, prefix) }
 
-    /// Whether the text has all these words, whatever their capitals and accents.
+    /// Whether the text has all of these words, ignoring case and accents.
     public func hasWords(of text: String) -> CacheCondition {
         CacheCondition(.containsAllTokens, key, .string(text.withoutCommonWords))
     }

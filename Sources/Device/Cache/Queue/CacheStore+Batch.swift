@@ -82,8 +82,6 @@ extension CacheStore {
                     ORDER BY \(order) LIMIT ?
                     """)
             var walk = DependencyWalk<RecordID, OutgoingChange>()
-            // What needs a record that waits, for its files or its answer, waits with it.
-            var waiting: Set<RecordID> = []
             var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
             let rows = try Row.fetchCursor(
                 statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
@@ -99,26 +97,25 @@ extension CacheStore {
                             continue
                         }
                         if try needed.isUnanswered || waitsForUpload(needed, database) {
-                            waiting.insert(id)
+                            batch.withhold(id)
                         } else {
                             walk.begin(at: try outgoing(needed, zone, database))
                         }
-                    case .take(let change):
-                        let needed = change.client?.neededRecordIDs ?? []
-                        if waiting.isDisjoint(with: needed) {
-                            batch.take(change)
-                        } else {
-                            waiting.insert(change.change.id)
-                        }
+                    case .take(let change): batch.take(change)
                     }
                 }
             }
-            try note(
-                "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.changes.map(\.sequence),
-                database)
-            clock.noteSending()
+            try noteSending(batch, database)
             return batch.changes
         }
+    }
+
+    /// Writes down that a batch is under way, before it is.
+    func noteSending(_ batch: Batch, _ database: Database) throws {
+        try note(
+            "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.changes.map(\.sequence), database
+        )
+        clock.noteSending()
     }
 
     func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
@@ -186,6 +183,8 @@ struct Batch {
     let bytesLimit: Int
     private(set) var changes: [OutgoingChange] = []
     private var bytes = 0
+    /// The records that wait, for their files or for an answer.
+    private var withheld: Set<RecordID> = []
 
     init(itemLimit: Int, bytesLimit: Int) {
         self.itemLimit = itemLimit
@@ -194,8 +193,15 @@ struct Batch {
 
     var isFull: Bool { changes.count >= itemLimit || bytes > bytesLimit }
 
-    /// One change at least is taken, however large.
+    /// Has a record wait, and with it every change that needs the record.
+    mutating func withhold(_ id: RecordID) { withheld.insert(id) }
+
+    /// Takes a change, unless it needs a record that waits: it then waits too. One change at least is taken, however
+    /// large.
     mutating func take(_ change: OutgoingChange) {
+        guard withheld.isDisjoint(with: change.client?.neededRecordIDs ?? []) else {
+            return withhold(change.change.id)
+        }
         bytes += change.client?.sizeEstimateBytes ?? 64
         if bytes <= bytesLimit || changes.isEmpty { changes.append(change) }
     }

@@ -12,22 +12,21 @@ public enum CacheEvent: Sendable {
     /// The service will not make or delete this zone. A zone that is not made keeps its records and
     /// their changes here, which need attention; one that is not deleted is fetched again.
     case zoneSetAside(CKRecordZone.ID, SyncFailure)
-    /// The service could not tell what changed since this device's last fetch, and the full fetch did not
-    /// bring these records: they are gone here too. Where the service names its last intact version,
-    /// somebody deleted them; else it may have lost them, and these may be the last copies. Save them to
-    /// have them again.
+    /// The service could not tell what changed since this device's last fetch, and the full fetch did not bring
+    /// these records: they are removed here too. If the service names its last intact version, somebody deleted
+    /// them; otherwise it may have lost them, and these may be the last copies. Save them to create them again.
     case recordsMissing([CKRecord])
     /// The service lost changes of this zone that this device had received, as after a restore from a copy.
-    /// Records that are missing there, or older than here, are sent again; a conflict with what was saved
-    /// since is decided like any other. Records that were deleted and came back are deleted again; where no
-    /// record is named, the zone itself was deleted, came back, and is deleted again.
+    /// Records that are missing there, or older than here, are sent again; a conflict with what was saved since
+    /// is decided like any other. Records that were deleted and came back are deleted again. If no record is
+    /// named, the zone itself was deleted, came back, and is deleted again.
     case changesLost(CKRecordZone.ID, sentAgain: [CKRecord.ID], deletedAgain: [CKRecord.ID])
     /// Two devices changed a record, and local edits of these fields gave way: the record as it was
     /// here, the service's, and the keys in order. Fields that are not named were kept.
     case editOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
-    /// Two devices changed a record, and edits of these fields by another device or person gave way to
-    /// this device's later ones: the record as it was here, the service's, and the keys in order. Only the
-    /// device that decided hears of it.
+    /// Two devices changed a record, and edits of these fields by another device or person gave way to this
+    /// device's later ones: the record as it was here, the service's, and the keys in order. Only the device
+    /// that decided gets this event.
     case remoteEditOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
     /// The cache's file was damaged, and a new one has taken its place: all that the service has is fetched
     /// again. The damaged file is kept under this path until the app deletes it. What was not sent, as
@@ -38,8 +37,8 @@ public enum CacheEvent: Sendable {
     /// A newer version of the app wrote records of this type: update the app. Whether their zone waits for
     /// that is the app's policy; see ``RecordVersions``.
     case newerRecords(CKRecordZone.ID, recordType: CKRecord.RecordType, isHalted: Bool)
-    /// So many reports went that nobody had taken, the oldest first: there were more than the settings
-    /// keep.
+    /// This many reports were dropped before the app took them, the oldest first: there were more than the
+    /// settings keep.
     case reportsDropped(count: Int)
     /// A record with a local edit was deleted elsewhere; the edit was given up.
     case editOfDeletedRecord(client: CKRecord)
@@ -47,8 +46,8 @@ public enum CacheEvent: Sendable {
     case setAside(AttentionItem)
     /// The quota is used up: changes stay queued and are tried seldom.
     case quotaExceeded(SyncFailure)
-    /// The device has no room for what the service sends or answers. Nothing is lost; syncing goes on by
-    /// itself when there is room.
+    /// The device has no room for what the service sends. Nothing is lost; syncing continues by itself when
+    /// there is room.
     case storageFull
     /// Syncing halted. The queue is kept.
     case halted(HaltReason)

@@ -5,7 +5,8 @@ import StratusClient
 /// it.
 ///
 /// The events that a report can have are `zoneDeleted`, `zoneSetAside`, `recordsMissing`, `changesLost`,
-/// `editOverruled`, `editOfDeletedRecord` and `setAside`; the others are states, which ``CloudCache/status(in:)`` tells.
+/// `editOverruled`, `editOfDeletedRecord` and `setAside`; the others are states, which
+/// ``CloudCache/status(in:)`` has.
 public struct CacheReport: Sendable, Identifiable {
     /// Later reports have greater numbers.
     public var id: Int64
@@ -18,8 +19,8 @@ public struct CacheReport: Sendable, Identifiable {
 
 /// The reports that the app has not taken, the oldest first, and then each new one as it comes.
 ///
-/// It reads them from the file, so that none is dropped however slowly it is read. It ends when the cache is
-/// closed. After a restart what was not acknowledged comes again.
+/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed. Reports that
+/// were not acknowledged come again after a restart.
 public struct CacheReports: AsyncSequence, Sendable {
     public typealias Element = CacheReport
 
@@ -33,18 +34,9 @@ public struct CacheReports: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let file: CacheFile
         fileprivate var wakes: AsyncStream<Void>.Iterator
-        private var last: Int64 = 0
-
-        fileprivate init(file: CacheFile, wakes: AsyncStream<Void>.Iterator) {
-            self.file = file
-            self.wakes = wakes
-        }
+        fileprivate var last: Int64 = 0
 
         /// - Throws: what SQLite throws when the file cannot be read.
-        public mutating func next() async throws -> CacheReport? {
-            try await next(isolation: nil)
-        }
-
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> CacheReport? {
@@ -83,7 +75,7 @@ extension CloudCache {
         CacheReports(file: file, wakes: observers.reportWakes())
     }
 
-    /// Forgets reports that the app has taken: it has shown them, or has written down itself what they say.
+    /// Forgets reports that the app has handled: it has shown them, or stored what they say.
     ///
     /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
     public func acknowledge(_ reports: [CacheReport]) throws {

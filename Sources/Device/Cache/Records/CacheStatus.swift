@@ -1,13 +1,13 @@
 import StratusRecords
 import StratusSync
 
-/// Every question a person or a support desk asks: is it done, what is pending, why not.
+/// The state of syncing: whether it is done, what is pending, and why.
 public struct CacheStatus: Hashable, Sendable {
-    /// Changes that the service has not confirmed, those that need attention not counted.
+    /// Changes that the service has not confirmed, without those that need attention.
     public var pendingCount = 0
-    /// Changes that the service refused for good; see ``CloudCache/attentionItems()``.
+    /// Changes that the service refused for good; see `CloudCache.attentionItems()`.
     public var attentionCount = 0
-    /// What the app has not taken; see ``CloudCache/reports(limit:)``.
+    /// Reports that the app has not acknowledged; see `CloudCache.reports(limit:)`.
     public var reportCount = 0
     /// Zones that wait until the app is updated; see ``RecordVersions``.
     public var zonesAwaitingUpdate = 0
@@ -30,13 +30,13 @@ public struct CacheStatus: Hashable, Sendable {
     public var lastOperation: SyncOperation?
     /// The pause after the next operation, in seconds.
     public var delaySeconds: Double = 0
-    /// Failures in a row, those of the network not counted. A service that is overloaded is tried for
-    /// as long as it takes; ``lastFailure`` says why.
+    /// Failures in a row, without those of the network. An overloaded service is tried for as long as it takes;
+    /// ``lastFailure`` says why.
     public var retryCount = 0
     public var lastFailure: SyncFailure?
     /// How far the fetch of whole zones is, such as a new device's first; nil where none is unfinished.
     public var fetch: FetchProgress?
-    /// What is known of the account.
+    /// What is known about the account.
     public var account = CacheAccount.unknown
     /// The user whose file this is; nil before its first sync.
     public var userRecordName: String?

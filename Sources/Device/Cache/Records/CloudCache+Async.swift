@@ -6,7 +6,7 @@ import StratusClient
 /// the one that blocks. Both do the same, and return when it is on the disk. A task that is cancelled before
 /// a read throws `CancellationError`; what it was to write is written.
 extension CloudCache {
-    /// Saves records and deletes others in one transaction; see the blocking twin.
+    /// Saves records and deletes others in one transaction; see the blocking form.
     public func save(
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
         in scope: CKDatabase.Scope = .private
@@ -14,29 +14,29 @@ extension CloudCache {
         try await file.disk.write { [self] in try save(records, deleting: ids, in: scope) }
     }
 
-    /// Saves a record; see the blocking twin.
+    /// Saves a record; see the blocking form.
     public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) async throws {
         try await file.disk.write { [self] in try save([record], in: scope) }
     }
 
-    /// Deletes a record; see the blocking twin.
+    /// Deletes a record; see the blocking form.
     public func delete(_ id: CKRecord.ID, in scope: CKDatabase.Scope = .private) async throws {
         try await file.disk.write { [self] in try delete(id, in: scope) }
     }
 
-    /// Deletes records; see the blocking twin.
+    /// Deletes records; see the blocking form.
     public func delete(_ ids: [CKRecord.ID], in scope: CKDatabase.Scope = .private) async throws {
         try await file.disk.write { [self] in try delete(ids, in: scope) }
     }
 
-    /// A record as it is here; see the blocking twin.
+    /// A record as it is here; see the blocking form.
     public func record(
         for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) async throws -> CKRecord? {
         try await file.disk.read { [self] in try record(for: id, in: scope) }
     }
 
-    /// All records of a zone, or those of one type; see the blocking twin.
+    /// All records of a zone, or those of one type; see the blocking form.
     public func records(
         ofType type: CKRecord.RecordType? = nil, inZoneWith zoneID: CKRecordZone.ID,
         in scope: CKDatabase.Scope = .private
@@ -48,17 +48,17 @@ extension CloudCache {
 
     // MARK: Zones
 
-    /// The zones on this device; see the blocking twin.
+    /// The zones on this device; see the blocking form.
     public func zoneIDs(in scope: CKDatabase.Scope = .private) async throws -> [CKRecordZone.ID] {
         try await file.disk.read { [self] in try zoneIDs(in: scope) }
     }
 
-    /// Makes a zone; see the blocking twin.
+    /// Makes a zone; see the blocking form.
     public func createZone(_ id: CKRecordZone.ID) async throws {
         try await file.disk.write { [self] in try createZone(id) }
     }
 
-    /// Deletes a zone with all its records; see the blocking twin.
+    /// Deletes a zone with all its records; see the blocking form.
     public func deleteZone(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws {
@@ -67,82 +67,82 @@ extension CloudCache {
 
     // MARK: What waits, and what was lost
 
-    /// The records whose changes the service has not confirmed; see the blocking twin.
+    /// The records whose changes the service has not confirmed; see the blocking form.
     public func pendingRecordIDs(
         in scope: CKDatabase.Scope = .private, limit: Int = 1_000
     ) async throws -> [CKRecord.ID] {
         try await file.disk.read { [self] in try pendingRecordIDs(in: scope, limit: limit) }
     }
 
-    /// Changes that the service refused for good; see the blocking twin.
+    /// Changes that the service refused for good; see the blocking form.
     public func attentionItems() async throws -> [AttentionItem] {
         try await file.disk.read { [self] in try attentionItems() }
     }
 
-    /// Gives changes that were set aside another chance; see the blocking twin.
+    /// Tries changes that were set aside again; see the blocking form.
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) async throws {
         try await file.disk.write { [self] in try retryAttentionItems(items) }
     }
 
-    /// Takes changes that were set aside back; see the blocking twin.
+    /// Undoes changes that were set aside; see the blocking form.
     public func discardAttentionItems(_ items: [AttentionItem]) async throws {
         try await file.disk.write { [self] in try discardAttentionItems(items) }
     }
 
-    /// The oldest reports that the app has not taken; see the blocking twin.
+    /// The oldest reports that the app has not taken; see the blocking form.
     public func reports(limit: Int = 100) async throws -> [CacheReport] {
         try await file.disk.read { [self] in try reports(limit: limit) }
     }
 
-    /// Forgets reports that the app has taken; see the blocking twin.
+    /// Forgets reports that the app has taken; see the blocking form.
     public func acknowledge(_ reports: [CacheReport]) async throws {
         try await file.disk.write { [self] in try acknowledge(reports) }
     }
 
     // MARK: Whole zones, sharing, accounts
 
-    /// Deletes all records and zones; see the blocking twin.
+    /// Deletes all records and zones; see the blocking form.
     public func deleteEverything(in scopes: Set<CKDatabase.Scope> = [.private]) async throws {
         try await file.disk.write { [self] in try deleteEverything(in: scopes) }
     }
 
-    /// Takes a zone out of syncing; see the blocking twin.
+    /// Takes a zone out of syncing; see the blocking form.
     public func detachZone(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws {
         try await file.disk.write { [self] in try detachZone(id, in: scope) }
     }
 
-    /// Brings a detached zone in step again; see the blocking twin.
+    /// Brings a detached zone in step again; see the blocking form.
     public func attachZone(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws {
         try await file.disk.write { [self] in try attachZone(id, in: scope) }
     }
 
-    /// Whether a zone is taken out of syncing; see the blocking twin.
+    /// Whether a zone is taken out of syncing; see the blocking form.
     public func isDetached(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws -> Bool {
         try await file.disk.read { [self] in try isDetached(id, in: scope) }
     }
 
-    /// Leaves a share; see the blocking twin.
+    /// Leaves a share; see the blocking form.
     public func leaveShare(inZoneWith id: CKRecordZone.ID) async throws {
         try await file.disk.write { [self] in try leaveShare(inZoneWith: id) }
     }
 
-    /// Ends sharing with everybody; see the blocking twin.
+    /// Ends sharing with everybody; see the blocking form.
     public func stopSharing(_ shareID: CKRecord.ID) async throws {
         try await file.disk.write { [self] in try stopSharing(shareID) }
     }
 
-    /// The changes that the service has not confirmed, with their records; see the blocking twin.
+    /// The changes that the service has not confirmed, with their records; see the blocking form.
     public func unsentChanges() async throws -> [UnsentChange] {
         try await file.disk.read { [self] in try unsentChanges() }
     }
 
-    /// The bytes of all files of assets that are here; see the blocking twin.
+    /// The bytes of all files of assets that are here; see the blocking form.
     public func assetBytes() async throws -> Int64 {
         try await file.disk.read { [self] in try assetBytes() }
     }

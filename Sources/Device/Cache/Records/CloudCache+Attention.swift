@@ -18,7 +18,7 @@ extension CloudCache {
         try databases.flatMap { try $0.store.attentionItems() }
     }
 
-    /// Gives changes that were set aside another chance; all of them when none is named.
+    /// Tries changes that were set aside again; all of them if none is named.
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
         for (database, ids) in chosen(items) {
             let zones = try database.store.retrySetAside(ids)
@@ -26,8 +26,8 @@ extension CloudCache {
         }
     }
 
-    /// Takes changes that were set aside back, without asking anybody: the records are again what the
-    /// service had when this device last heard of them, and a record that it never had is gone.
+    /// Undoes changes that were set aside, without asking the service: the records become what the service had
+    /// when this device last fetched them, and a record that it never had is removed.
     ///
     /// An item that was edited or retried meanwhile is left alone.
     ///
@@ -38,13 +38,13 @@ extension CloudCache {
         }
     }
 
-    /// Asks the service for the records of changes that were set aside, and takes its versions in their
-    /// place; a record that it does not have is gone here too.
+    /// Fetches the records of changes that were set aside, and replaces them with the service's versions; a
+    /// record that the service does not have is removed here too.
     ///
     /// An item that was edited or retried meanwhile is left alone.
     ///
-    /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not say; what it did
-    ///   say is taken. `halted` where another user is signed in.
+    /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not answer for all of
+    ///   them; what it did answer is taken. `halted` where another user is signed in.
     public func takeServiceVersions(of items: [AttentionItem]) async throws {
         for (database, ids) in chosen(items) {
             try await takeServiceVersions(of: ids ?? [], database)
@@ -67,13 +67,15 @@ extension CloudCache {
                 let user = try await remote.userRecordName()
                 guard try await file.disk.write({ try store.claim(for: user) }) else {
                     throw CacheError(
-                        .halted, "Sign in with the account of this file.",
+                        .halted,
+                        "Another user is signed in. Sign in with the account of this file.",
                         haltReason: .otherAccount)
                 }
                 answers = try await remote.records(asked)
             } catch let failure as SyncFailure {
                 throw CacheError(
-                    .notSynced, "Nothing is lost; ask again later.", failure: failure)
+                    .notSynced, "The service could not be asked; nothing is lost. Ask again later.",
+                    failure: failure)
             }
             var found: [(id: RecordID, server: RecordSnapshot?, generation: Int64)] = []
             for (id, answer) in zip(asked, answers) {
@@ -88,7 +90,9 @@ extension CloudCache {
                 try await file.disk.write { try store.takeInsteadOfSetAside(taken) })
         }
         if let failure {
-            throw CacheError(.notSynced, "Nothing is lost; ask again later.", failure: failure)
+            throw CacheError(
+                .notSynced, "The service could not be asked; nothing is lost. Ask again later.",
+                failure: failure)
         }
     }
 

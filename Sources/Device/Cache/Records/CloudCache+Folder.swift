@@ -5,7 +5,7 @@ import StratusSync
 
 /// A folder with a file for each user, and one for what was made before anybody signed in.
 extension CloudCache {
-    /// What becomes of records that were made on this device before anybody signed in.
+    /// What happens to records that were made on this device before anybody signed in.
     public enum LocalRecords: Hashable, Sendable {
         /// They stay in the local file, which opens again when nobody is signed in.
         case keepApart
@@ -28,14 +28,14 @@ extension CloudCache {
     /// - Parameters:
     ///   - folder: where the files are; made when it is not there, for its user alone.
     ///   - userRecordName: who is signed in; nil is nobody.
-    ///   - localRecords: whether the user gets what was made before. It is never mixed into a file that
-    ///     the user has already, and nobody gets it who is not named here.
+    ///   - localRecords: whether the user gets the records that were made before signing in. They are never
+    ///     added to a file that the user has already, and only the user who is named here gets them.
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
-    ///   - settings: how fast to sync, and how much at once; for each database.
+    ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `LatestEditWins` by default.
     ///   - editDateKey: the date field in which every local edit leaves its time; nil leaves records alone.
-    ///   - versions: which records are too new for this app, and how older ones become today's.
+    ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last.
     ///   - assets: which files come by themselves, and how much room they may take.
     ///   - world: time and chance; others in tests.
@@ -69,7 +69,9 @@ extension CloudCache {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw CacheError(
-                .unwritable, "Make the cache's folder writable, with space left.", cause: error)
+                .unwritable,
+                "The cache's folder cannot be written. Make it writable, with space left.",
+                cause: error)
         }
         let local = folder + "/local.sqlite"
         guard let userRecordName else { return local }
@@ -89,18 +91,20 @@ extension CloudCache {
             // The last one who closes a database removes its log.
             guard !FileManager.default.fileExists(atPath: local + "-wal") else {
                 throw CacheError(
-                    .inUse, "End the other process that has the local records open, then try again."
+                    .inUse, "Another process has the local records open. End it, then try again."
                 )
             }
             try linkAssets(of: local, to: own)
             try FileManager.default.moveItem(atPath: local, toPath: own)
-            // Their other names are the user's now.
+            // The files are linked into the user's folder already; other links to them do no harm.
             try? FileManager.default.removeItem(atPath: local + AssetFiles.folderSuffix)
         } catch let error as CacheError {
             throw error
         } catch {
             throw CacheError(
-                .unwritable, "Make the cache's folder writable, with space left.", cause: error)
+                .unwritable,
+                "The cache's folder cannot be written. Make it writable, with space left.",
+                cause: error)
         }
     }
 

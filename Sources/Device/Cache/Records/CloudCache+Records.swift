@@ -37,7 +37,9 @@ extension CloudCache {
     private static func refuseUnsavedShares(_ records: [CKRecord]) throws {
         guard records.contains(where: \.isUnsavedShare) else { return }
         throw CacheError(
-            .unsavedShare, "Save new shares, and changed participants, with the database.")
+            .unsavedShare,
+            "The cache saves no new shares and no changed participants. Save the share with its CKDatabase."
+        )
     }
 
     /// What was set on records since they were read or made.
@@ -48,13 +50,14 @@ extension CloudCache {
                 return (record, try record.edit())
             } catch {
                 throw CacheError(
-                    .unsupportedValue, "Give the record's fields values that a record can hold.",
+                    .unsupportedValue,
+                    "A field has a value that no record can hold. Give it one that a record can hold.",
                     cause: error)
             }
         }
     }
 
-    /// Saves a record; see ``save(_:deleting:in:)``.
+    /// Saves a record; see `save(_:deleting:in:)`.
     public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
         try save([record], in: scope)
     }
@@ -65,7 +68,7 @@ extension CloudCache {
         try save([], deleting: [id], in: scope)
     }
 
-    /// Deletes records; see ``delete(_:in:)-(CKRecord.ID,_)``.
+    /// Deletes records; see `delete(_:in:)`.
     public func delete(_ ids: [CKRecord.ID], in scope: CKDatabase.Scope = .private) throws {
         try save([], deleting: ids, in: scope)
     }

@@ -6,8 +6,8 @@ import StratusSync
 extension CloudCache {
     /// Syncs now: runs until nothing is pending and nothing is left to fetch.
     ///
-    /// Items that need attention do not count. Works with and without a running loop, and restarts
-    /// after a halt. Where another process syncs this file, that one does it.
+    /// Changes that need attention are left out. Works with and without a running loop, and restarts after a
+    /// halt. If another process syncs this file, that process does it.
     /// - Throws: ``CacheError``: `notSynced` at once without network, or when the service keeps failing;
     ///   `halted` with the reason; `disabled`; or `CancellationError`. Nothing is lost by any of them.
     public func sync() async throws {
@@ -16,8 +16,8 @@ extension CloudCache {
         if keeper.fetchesAny { try await keeper.fetchWanted() }
     }
 
-    /// Runs until ``stop()``: uploads local changes, fetches on hints and now and then, waits for the
-    /// network by itself. Call it again when the app comes to the foreground: it ends a halt.
+    /// Runs until ``stop()``: uploads local changes, fetches on notifications and at intervals, and waits for
+    /// the network by itself. Call it again when the app comes to the foreground: it ends a halt.
     public func start() async {
         do {
             try migrateRecords()
@@ -35,7 +35,7 @@ extension CloudCache {
         keeper.stopFetching()
     }
 
-    /// Lets a running loop fetch soon: a zone that is on this device alone, else all databases.
+    /// Makes a running loop fetch soon: only one zone, if this device has it, otherwise all databases.
     ///
     /// - Parameters:
     ///   - zoneID: a zone that may have changed; nil is all.
@@ -51,32 +51,32 @@ extension CloudCache {
 
     /// Tells that the account came, went or changed; a running loop hears of it by itself.
     ///
-    /// Whatever the account is: with another user than the file's nothing is sent or fetched, and the
-    /// reason of the halt is `HaltReason.otherAccount`.
+    /// If another user than the file's is signed in, nothing is sent or fetched, and syncing halts with
+    /// `HaltReason.otherAccount`.
     public func accountChanged() async {
         for database in databases {
             await database.driver.change { session, now in session.accountChanged(at: now) }
         }
     }
 
-    /// Tells that the network is back. A running loop hears of it by itself where the system tells (netlink on
-    /// Linux, NWPathMonitor on Apple's systems), and else tries now and then.
+    /// Says that the network is back. A running loop is told so by the system (netlink on Linux, NWPathMonitor
+    /// on Apple's systems), and otherwise tries at intervals.
     public func networkBecameReachable() async {
         for database in databases {
             await database.driver.change { session, now in session.networkBecameReachable(at: now) }
         }
     }
 
-    /// Turns syncing on or off without touching any caller, also over a restart; the queue is kept
-    /// and grows meanwhile.
+    /// Turns syncing on or off; the setting survives a restart. Saving works as before, and changes wait in the
+    /// queue meanwhile.
     public func setEnabled(_ isEnabled: Bool) async {
         for database in databases { await database.driver.setEnabled(isEnabled) }
     }
 
-    /// Is it done, what is pending, why not.
+    /// The state of syncing: whether it is done, what is pending, and why.
     ///
-    /// - Parameter scope: a database; nil is all of them: the sums, and of what cannot be summed up what is
-    ///   worse.
+    /// - Parameter scope: a database; nil joins all of them: numbers are added, and of everything else the
+    ///   worse value is taken.
     public func status(in scope: CKDatabase.Scope? = nil) async throws -> CacheStatus {
         let chosen = try scope.map { [try database($0)] } ?? databases
         return try await StatusSource(databases: chosen, turn: turn).status()

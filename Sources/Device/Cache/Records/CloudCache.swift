@@ -52,12 +52,12 @@ public final class CloudCache: Sendable {
     ///   - path: where the file is, or will be.
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
-    ///   - settings: how fast to sync, and how much at once; for each database.
+    ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
     ///   - editDateKey: a date field in which every local edit leaves its time, for `LatestEditWins` or a
     ///     resolver of the app; nil leaves records alone.
-    ///   - versions: which records are too new for this app, and how older ones become today's.
+    ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last. A type
     ///     that is new or declared otherwise is read once, here.
     ///   - assets: which files come by themselves, and how much room they may take.
@@ -267,6 +267,6 @@ public final class CloudCache: Sendable {
 extension CacheError {
     static let unkeptDatabase = CacheError(
         .invalidDatabase,
-        "Name a database that the cache keeps: private or shared. The public one is asked directly."
+        "The cache does not keep this database. Name one that it keeps, private or shared; the public one is asked directly."
     )
 }

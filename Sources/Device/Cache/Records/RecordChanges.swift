@@ -2,8 +2,8 @@ import StratusClient
 import StratusRecords
 import Synchronization
 
-/// The identities of records as they change, merged while nobody looks: a slow observer gets one large
-/// set, never a queue of small ones.
+/// The identities of records as they change, merged until they are read: a slow observer gets one large set,
+/// never a queue of small ones.
 ///
 /// ```swift
 /// for await ids in cache.changes() { redraw(ids) }
@@ -16,7 +16,7 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
     let wakes: AsyncStream<Void>
     let makeID: @Sendable (RecordID) -> ID
 
-    /// What changed since somebody last looked, without waiting; empty when nothing did.
+    /// What changed since the last look, without waiting; empty when nothing did.
     ///
     /// For an actor that iterates and, after a sync, wants to be up to date at once.
     public func takeUnseen() -> Set<ID> { Set(box.take().map(makeID)) }
@@ -29,10 +29,6 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
         fileprivate let box: ChangeBox
         fileprivate let makeID: @Sendable (RecordID) -> ID
         fileprivate var wakes: AsyncStream<Void>.Iterator
-
-        public mutating func next() async -> Set<ID>? {
-            await next(isolation: nil)
-        }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Set<ID>? {
             while true {

@@ -12,7 +12,7 @@ extension SyncConflict {
 }
 
 extension ConflictResolution {
-    /// The fields of this record are sent, on the service's change tag.
+    /// Sends the fields of this record with the service's change tag.
     public static func save(_ record: CKRecord) throws -> ConflictResolution {
         .save(fields: try RecordSnapshot(record).fields)
     }

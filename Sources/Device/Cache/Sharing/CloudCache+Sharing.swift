@@ -16,7 +16,7 @@ import StratusSync
 /// try await cache.stopSharing(share.recordID)
 /// ```
 extension CloudCache {
-    /// Shares a record and what hangs on it, or finds the share that it has.
+    /// Shares a record with its children, or returns the share that it already has.
     ///
     /// What is pending is sent first.
     ///
@@ -36,7 +36,7 @@ extension CloudCache {
         return share
     }
 
-    /// Shares a whole zone, or finds the share that it has; see ``share(_:)``.
+    /// Shares a whole zone, or returns the share that it already has; see ``share(_:)``.
     public func shareZone(_ id: CKRecordZone.ID) async throws -> CKShare {
         try await sync()
         let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: id)
@@ -74,7 +74,10 @@ extension CloudCache {
 
     /// Changes a share as the service has it: its people, what they may, its title.
     ///
-    /// - Parameter change: gets the service's share; again where somebody else changed it meanwhile.
+    /// - Parameters:
+    ///   - shareID: the share.
+    ///   - scope: the database of the share.
+    ///   - change: called with the service's share, and again if somebody else changed it meanwhile.
     /// - Throws: ``CacheError`` `notSynced` without the service, or what it refused, with ``CacheError/failure``; what
     ///   the body throws.
     @discardableResult
@@ -117,15 +120,15 @@ extension CloudCache {
         return id
     }
 
-    /// Leaves a share: its zone goes, here at once and at the service with the next sync. Works offline.
+    /// Leaves a share: its zone is removed, here at once and at the service with the next sync. Works offline.
     ///
     /// - Throws: ``CacheError`` `invalidDatabase`, or SQLite's error.
     public func leaveShare(inZoneWith id: CKRecordZone.ID) throws {
         try deleteZone(id, in: .shared)
     }
 
-    /// Ends sharing with everybody: the share goes, here at once and at the service with the next sync, and what was shared
-    /// stays the owner's alone. Works offline.
+    /// Ends sharing with everybody: the share is deleted, here at once and at the service with the next sync.
+    /// The records stay with their owner. Works offline.
     ///
     /// - Throws: SQLite's error.
     public func stopSharing(_ shareID: CKRecord.ID) throws {
@@ -161,7 +164,8 @@ extension CloudCache {
         do {
             guard try database.store.claim(for: try await remote.userRecordName()) else {
                 throw CacheError(
-                    .halted, "Sign in with the account of this file.", haltReason: .otherAccount)
+                    .halted, "Another user is signed in. Sign in with the account of this file.",
+                    haltReason: .otherAccount)
             }
             return try await body(cloud)
         } catch let error as CacheError {

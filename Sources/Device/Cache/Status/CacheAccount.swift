@@ -1,18 +1,18 @@
 import StratusSync
 
-/// What is known of the account, without asking the service: as its last answer told, also over a restart.
+/// What the service's last answer said about the account; kept over a restart.
 public enum CacheAccount: String, Hashable, Sendable, Codable {
-    /// Nobody has asked the service yet.
+    /// The service has not been asked yet.
     case unknown
-    /// Signed in, and the service answers for this account.
+    /// A user is signed in, and the service accepts the account.
     case available
     /// Nobody is signed in.
     case noAccount
-    /// The service does not take the account now: its sign-in is over, or it is not ready.
+    /// The service does not accept the account now: the session has ended, or the account is not ready.
     case temporarilyUnavailable
     /// The account's administrator does not allow it.
     case restricted
-    /// Another user is signed in than the one whose file this is.
+    /// The user who is signed in is not the one whose file this is.
     case otherUser
 
     /// What a failure says of the account; nil when it says nothing.

@@ -28,7 +28,7 @@ package struct CacheInspection {
         atFile path: String, _ body: (CacheInspection) throws -> Value
     ) throws -> Value {
         guard FileManager.default.fileExists(atPath: path) else {
-            throw CacheError(.unwritable, "Name a cache file: there is none at this path.")
+            throw CacheError(.unwritable, "There is no cache file at this path. Check the path.")
         }
         var configuration = Configuration()
         configuration.readonly = true
@@ -44,10 +44,12 @@ package struct CacheInspection {
         } catch let error as DatabaseError {
             switch error.resultCode {
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-                throw CacheError(.damaged, "The file is damaged, or is no cache.", cause: error)
+                throw CacheError(
+                    .damaged, "The file is damaged, or is not a cache. Check the path.",
+                    cause: error)
             default:
                 throw CacheError(
-                    .unwritable, "The file cannot be opened; copy it to a folder of your own.",
+                    .unwritable, "The file cannot be opened. Copy it to a folder of your own.",
                     cause: error)
             }
         }
@@ -57,13 +59,13 @@ package struct CacheInspection {
         do {
             try CacheFormat.format.check(database, path: path)
         } catch DatabaseRefusal.newerFormat {
-            throw CacheError(.newerFormat, "Use a newer release: this cache was written by one.")
+            throw CacheError(.newerFormat, "A newer release wrote this cache. Use that release.")
         } catch DatabaseRefusal.otherKind {
-            throw CacheError(.damaged, "The file is no cache.")
+            throw CacheError(.damaged, "The file is not a cache. Check the path.")
         }
         guard try CacheFormat.format.isOfNewestFormat(database) else {
             throw CacheError(
-                .damaged, "Open the file with the app once: it is of an earlier format.")
+                .damaged, "The file is of an earlier format. Open it with the app once.")
         }
     }
 
@@ -176,7 +178,7 @@ package struct CacheInspection {
     private func fileBytes() -> [String: Int] {
         var sizes: [String: Int] = [:]
         for suffix in ["", "-wal", "-shm"] {
-            // What is not there has no size; what cannot be looked at is not the report's matter.
+            // A file that is missing, or cannot be looked at, has no size in the report.
             let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
             guard let size = attributes?[.size] as? Int else { continue }
             sizes[suffix.isEmpty ? "file" : String(suffix.dropFirst())] = size

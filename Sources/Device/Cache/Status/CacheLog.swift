@@ -4,7 +4,7 @@ import Logging
 import StratusClient
 import StratusRuntime
 
-/// Something that happened while syncing, for whoever looks for a fault: without any value of a field.
+/// Something that happened while syncing, for troubleshooting. It has no values of fields.
 public struct LoggedEvent: Hashable, Sendable, Codable {
     /// When it happened, by this device's clock.
     public var date: Date

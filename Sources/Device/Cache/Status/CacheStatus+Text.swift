@@ -3,7 +3,7 @@ import StratusSync
 
 /// A status in words.
 extension CacheStatus {
-    /// One line for a person: what is the matter, and what it means for their changes.
+    /// One line for a person: what the state is, and what it means for their changes.
     ///
     /// ```swift
     /// statusLabel.text = try await cache.status().line  // "Offline. 3 changes wait on this device."
@@ -40,7 +40,7 @@ extension CacheStatus {
         return "All changes are synced."
     }
 
-    /// Every answer of a status, a line for each.
+    /// Everything that the status has, one line each.
     ///
     /// Times are in UTC. Names no record and no value.
     public var details: String {

@@ -22,10 +22,10 @@ struct StatusSource: Sendable {
     }
 }
 
-/// The status of a cache as it is, and then each other one as it comes.
+/// The status of a cache as it is now, and then each new one.
 ///
-/// Merged while nobody looks: who is slow gets the newest. It ends when the cache is closed or dropped,
-/// and throws when the file cannot be read.
+/// A slow reader gets the newest status and skips older ones. The sequence ends when the cache is closed or
+/// released, and throws when the file cannot be read.
 public struct CacheStatuses: AsyncSequence, Sendable {
     public typealias Element = CacheStatus
 
@@ -39,16 +39,7 @@ public struct CacheStatuses: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let source: StatusSource
         fileprivate var wakes: AsyncStream<Void>.Iterator
-        private var last: CacheStatus?
-
-        fileprivate init(source: StatusSource, wakes: AsyncStream<Void>.Iterator) {
-            self.source = source
-            self.wakes = wakes
-        }
-
-        public mutating func next() async throws -> CacheStatus? {
-            try await next(isolation: nil)
-        }
+        fileprivate var last: CacheStatus?
 
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -67,7 +58,7 @@ public struct CacheStatuses: AsyncSequence, Sendable {
 }
 
 extension CloudCache {
-    /// The status of some databases, now and whenever it is another one; see ``CacheStatuses``.
+    /// The status of one database, now and whenever it changes; see ``CacheStatuses``.
     ///
     /// ```swift
     /// for try await status in cache.statuses() { statusLabel.text = status.line }
@@ -81,7 +72,7 @@ extension CloudCache {
             wakes: observers.statusWakes())
     }
 
-    /// The status of all databases together, now and whenever it is another one; see ``CacheStatuses``.
+    /// The status of all databases together, now and whenever it changes; see ``CacheStatuses``.
     public func statuses() -> CacheStatuses {
         CacheStatuses(
             source: StatusSource(databases: databases, turn: turn), wakes: observers.statusWakes())

@@ -1,7 +1,7 @@
 import GRDB
 import StratusRecords
 
-/// How far the fetch of whole zones is that is under way, such as a new device's first.
+/// The progress of a full fetch of zones, such as a new device's first one.
 ///
 /// What is applied is on the disk and found by queries, also after the process is killed: the fetch goes on with the
 /// page that follows. Deleted records do not count.

@@ -15,7 +15,7 @@ import Synchronization
 @MainActor @Observable public final class LiveStatus {
     /// The newest status; before the first look at the file, an empty one.
     public private(set) var status = CacheStatus()
-    /// Why it is not followed any more: the file could not be read.
+    /// Why the status is no longer followed: the file could not be read.
     public private(set) var error: (any Error)?
 
     @ObservationIgnored private nonisolated let task = Mutex<Task<Void, Never>?>(nil)

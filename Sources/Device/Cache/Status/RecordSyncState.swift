@@ -26,11 +26,11 @@ public struct RecordSyncState: Hashable, Sendable {
     public var editDate: Date?
     /// How many times it failed for an unexplained reason.
     public var attempts = 0
-    /// How many times it met an edit of somebody else's.
+    /// How many times it conflicted with somebody else's edit.
     public var conflictRounds = 0
     /// When the service saved the record last, as far as this device knows.
     public var modificationDate: Date?
-    /// Whether the zone waits for something: it is not made yet, or the service refused it.
+    /// False while the zone is not made yet, or after the service refused it.
     public var isZoneReady = true
 }
 

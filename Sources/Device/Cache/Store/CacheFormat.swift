@@ -52,7 +52,8 @@ enum CacheFormat {
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
                 // The tables are of today's format, and the one of tombstones is not ours any more.
                 throw CacheError(
-                    .damaged, "Open the cache again: the damaged file is kept aside then.",
+                    .damaged,
+                    "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
                     cause: error)
             }
             for suffix in ["", "-wal", "-shm"] { DeviceFile.tighten(path + suffix) }
@@ -61,21 +62,25 @@ enum CacheFormat {
             throw error
         } catch DatabaseRefusal.newerFormat(let path, let found, let newestKnown) {
             throw CacheError(
-                .newerFormat, "Update the app: a newer one wrote this cache.",
+                .newerFormat, "A newer version of the app wrote this cache. Update the app.",
                 cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
         } catch DatabaseRefusal.otherKind {
-            throw CacheError(.damaged, "Choose another path: the file there is no cache.")
+            throw CacheError(.damaged, "The file at this path is not a cache. Choose another path.")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             throw CacheError(
-                .storageFull, "Make room on this device, then try again.", cause: error)
+                .storageFull, "This device is full. Make room, then try again.", cause: error)
         } catch let error as DatabaseError
             where error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT
         {
             throw CacheError(
-                .damaged, "Delete the cache file; what was not sent from it is lost.", cause: error)
+                .damaged,
+                "The cache's file is damaged. Delete it; what was not sent from it is lost.",
+                cause: error)
         } catch {
             throw CacheError(
-                .unwritable, "Make the cache's folder writable, with space left.", cause: error)
+                .unwritable,
+                "The cache's folder cannot be written. Make it writable, with space left.",
+                cause: error)
         }
     }
 

@@ -94,12 +94,12 @@ extension CacheStore {
             // Nobody would fetch it: the default zone has no feed of changes, here as in CloudKit.
             throw CacheError(
                 .invalidZone,
-                "Save into a zone of your own: what is in the default zone reaches no other device."
+                "Records in the default zone reach no other device. Save into a zone of your own."
             )
         }
         if !createsZones, known?.state != .existing, known?.state != .detached {
             throw CacheError(
-                .invalidZone, "Save into a zone that is shared with the user; only they are here.")
+                .invalidZone, "The zone is not shared with the user. Save into one that is.")
         }
         var row = try known ?? zone(id, orMake: .wanted, database)
         switch row.state {

@@ -42,7 +42,8 @@ extension CacheStore {
                 record.parentRecordName, record.fieldsData, zone.pass,
             ])
         guard let key else {
-            throw CacheError(.damaged, "Delete the cache file: a record cannot be stored.")
+            throw CacheError(
+                .damaged, "A record cannot be stored in the cache file. Delete the file.")
         }
         if var type = try file.types(database)[record.type],
             try type.index(record, key: key, zoneKey: zone.key, database)

@@ -18,7 +18,8 @@ extension CacheStore {
             sql: "INSERT INTO zone (database, name, owner, state) VALUES (?, ?, ?, ?)"
         ).execute(arguments: [scope.rawValue, id.name, id.ownerName, state.rawValue])
         guard let row = try zone(id, database) else {
-            throw CacheError(.damaged, "Delete the cache file: a zone cannot be stored.")
+            throw CacheError(
+                .damaged, "A zone cannot be stored in the cache file. Delete the file.")
         }
         return row
     }

@@ -120,7 +120,7 @@ extension CacheStore {
         try write { database, outcome in
             guard !id.isDefault else {
                 throw CacheError(
-                    .invalidZone, "Delete the records of the default zone: it cannot go itself.")
+                    .invalidZone, "The default zone cannot be deleted. Delete its records.")
             }
             outcome.isLocal = true
             let row = try zone(id, orMake: .unwanted, database)

@@ -39,12 +39,13 @@ struct FieldsOfFormat2 {
     private init(_ bytes: UnsafeRawBufferPointer) throws {
         self.bytes = bytes
         guard try byte() == Self.version else {
-            throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
+            throw CacheError(
+                .newerFormat, "A newer version of the app wrote this cache. Update the app.")
         }
     }
 
     private static var damaged: CacheError {
-        CacheError(.damaged, "Delete the cache file: a stored record cannot be read.")
+        CacheError(.damaged, "A stored record cannot be read. Delete the cache file.")
     }
 
     private mutating func byte() throws -> UInt8 {
@@ -150,7 +151,9 @@ struct FieldsOfFormat2 {
         case 15: .referenceList(try list { try $0.reference() })
         case 16: .assetList(try list { try $0.receipt() })
         case 17: .emptyList
-        default: throw CacheError(.newerFormat, "Update the app: a newer one wrote this cache.")
+        default:
+            throw CacheError(
+                .newerFormat, "A newer version of the app wrote this cache. Update the app.")
         }
     }
 }

@@ -82,6 +82,8 @@ struct StoredSystem: WireObject {
 extension CacheError {
     fileprivate static func unreadableRecord(_ cause: any Error) -> CacheError {
         CacheError(
-            .damaged, "Open the cache again: the damaged file is kept aside then.", cause: cause)
+            .damaged,
+            "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
+            cause: cause)
     }
 }

@@ -27,7 +27,8 @@ extension CacheStore {
     /// - Throws: ``CacheError`` `newerRecord`.
     func refuseIfNewer(_ record: RecordSnapshot?) throws {
         guard let record, isNewer(record) else { return }
-        throw CacheError(.newerRecord, "Update the app: a newer one wrote this record.")
+        throw CacheError(
+            .newerRecord, "A newer version of the app wrote this record. Update the app.")
     }
 
     // MARK: Newer records
@@ -139,7 +140,11 @@ extension CacheStore {
             var migrated = file.withFiles(try record.record())
             for step in steps { migrated = try step.body(migrated) }
             guard RecordID(migrated.recordID) == record.id, migrated.recordType == record.type
-            else { throw CacheError(.unsupportedValue, "Return the record that was given.") }
+            else {
+                throw CacheError(
+                    .unsupportedValue,
+                    "A migration returned another record. Return the one that it was given.")
+            }
             var edit = try migrated.edit()
             edit.changes.removeAll { $0.name == declared.key }
             edit.changes.append(
@@ -242,7 +247,7 @@ extension CacheStore {
 }
 
 extension CloudCache {
-    /// Makes all records that are here today's; see ``RecordVersions/migrate(_:to:as:_:)``.
+    /// Migrates all records on this device; see ``RecordVersions/migrate(_:to:as:_:)``.
     ///
     /// Syncing does so by itself when it begins. An app that shows records before may call it first: it
     /// takes as long as the records take, in steps that other writers get between, and goes on where it was

@@ -1,7 +1,7 @@
 import StratusClient
 
-/// Which version of each record type this app writes, what becomes of records that a newer app wrote, and
-/// how older ones become today's.
+/// Which version of each record type this app writes, what happens to records that a newer app wrote, and how
+/// older ones are migrated.
 ///
 /// The version of a record is a number in a field of its own, which the cache writes. A record without it has
 /// version 0.
@@ -17,22 +17,22 @@ import StratusClient
 /// let cache = try CloudCache(path: path, container: .default(), versions: versions)
 /// ```
 public struct RecordVersions: Sendable {
-    /// What becomes of a zone that has a record of a newer app.
+    /// What happens to a zone that has a record of a newer app.
     public enum NewerRecords: Hashable, Sendable {
         /// The zone is neither fetched nor sent until the app is updated; what is here stays, and local edits
         /// wait. Other zones go on.
         case haltZone
-        /// The zone goes on; only the records of newer apps are out of reach. A local edit of such a record
-        /// that was not sent yet gives way, and is reported.
+        /// The zone keeps syncing; only the records of newer apps cannot be changed. A local edit of such a
+        /// record that was not sent yet is dropped, and reported.
         case goOn
     }
 
     /// What an app sees of a record that a newer one wrote.
     public enum Sight: Hashable, Sendable {
-        /// It is read as it is; to save or delete it is refused with `newerRecord`.
+        /// It can be read; saving or deleting it is refused with `newerRecord`.
         case readOnly
-        /// It is kept, and not read: no query, count or observer has it. The app's own SQL over ``CachedType``'s
-        /// views does: there the version's field, where it is declared, tells.
+        /// It is kept, but no query, count or observer returns it. The views of ``CachedType`` do have it;
+        /// there the version's field, if it is declared, tells it apart.
         case hidden
     }
 
@@ -57,7 +57,7 @@ public struct RecordVersions: Sendable {
         var steps: [Step] = []
     }
 
-    /// What becomes of a zone that has a record of a newer app.
+    /// What happens to a zone that has a record of a newer app.
     public var newerRecords = NewerRecords.haltZone
     /// What the app sees of such a record.
     public var sight = Sight.readOnly
@@ -77,7 +77,7 @@ public struct RecordVersions: Sendable {
             key: key, current: current, steps: declarations[type]?.steps ?? [])
     }
 
-    /// Makes older records today's: each that has a smaller version, once; the cache then raises its version.
+    /// Migrates older records: each record with a smaller version, once. The cache then raises its version.
     ///
     /// Of records that are here it is done when syncing begins, or by ``CloudCache/migrateRecords()``;
     /// of others as they come. A record is migrated and its version raised in one transaction, so that it is

@@ -55,7 +55,7 @@ extension CacheStore {
     func detach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database), !id.isDefault, row.state != .unwanted else {
-                throw CacheError(.invalidZone, "Name a zone that is here.")
+                throw CacheError(.invalidZone, "The zone is not on this device. Name one that is.")
             }
             guard row.state != .detached else { return }
             try database.execute(
@@ -70,7 +70,7 @@ extension CacheStore {
     func attach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database) else {
-                throw CacheError(.invalidZone, "Name a zone that is here.")
+                throw CacheError(.invalidZone, "The zone is not on this device. Name one that is.")
             }
             guard row.state == .detached else { return }
             try file.noteChange(of: [], in: scope, database)

@@ -68,7 +68,7 @@ extension CloudCache {
         database.tellDriver(ofZones: [zone], hasChanges: true)
     }
 
-    /// Whether a zone is taken out of syncing; see ``detachZone(_:in:)``.
+    /// Whether a zone is taken out of syncing; see `detachZone(_:in:)`.
     public func isDetached(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) throws -> Bool {

@@ -82,7 +82,8 @@ struct AssetFileState: Hashable {
                 atPath: url.resolvingSymlinksInPath().path)
         } catch {
             throw CKError(
-                .assetFileNotFound, "Save the record while the file of its asset is there.",
+                .assetFileNotFound,
+                "The file of an asset cannot be read. Save the record while the file is there.",
                 details: [NSFilePathErrorKey: url.path], cause: error)
         }
         guard attributes[.type] as? FileAttributeType == .typeRegular,
@@ -119,7 +120,8 @@ extension AssetFolder {
             try target.close()
             guard try AssetFileState(url) == expected else {
                 throw CKError(
-                    .assetFileModified, "Do not change the file of an asset while it is saved.",
+                    .assetFileModified,
+                    "The file of an asset changed while it was saved. Save the record again.",
                     details: [NSFilePathErrorKey: url.path])
             }
         } catch {

@@ -126,7 +126,7 @@ struct OperationFolder: Sendable {
         do {
             return try OperationJournal.make(in: draft, movedTo: url(of: id, account), describe)
         } catch {
-            // Not listed; removed some other day if not now.
+            // Not listed; if it stays, it is removed after a day.
             try? FileManager.default.removeItem(at: draft)
             throw error
         }

@@ -87,8 +87,8 @@ extension CloudMapping {
     ///   - types: all types that sync.
     ///   - store: where the objects are.
     ///   - zoneName: the zone in the private database.
-    ///   - ignoring: objects to leave alone, both ways.
-    ///   - logger: level debug says every step.
+    ///   - ignoring: objects to exclude from syncing, in both directions.
+    ///   - logger: at the level debug it logs every step.
     ///   - world: time and chance; others in tests.
     /// - Throws: ``MappingError`` `invalidMaps` or `unwritable`.
     public convenience init(

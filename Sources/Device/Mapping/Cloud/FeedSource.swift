@@ -1,11 +1,9 @@
 import StratusClient
 
 /// A zone of a private database: its change feed tells what was saved and what was deleted.
-struct FeedSource: RecordSource {
+struct FeedSource: DatabaseSource {
     let requests: DatabaseRequests
-    var zoneID: CKRecordZone.ID { requests.zoneID }
     var tellsDeletions: Bool { true }
-    private var database: CKDatabase { requests.database }
     private var subscriptionID: String { "stratus-mapping-\(zoneID.zoneName)" }
 
     func userRecordName() async throws -> String? {
@@ -22,16 +20,6 @@ struct FeedSource: RecordSource {
     }
 
     func prepare() async throws { _ = try await database.save(CKRecordZone(zoneID: zoneID)) }
-
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
-        try await requests.records(named: names, withFiles: withFiles)
-    }
-
-    func modify(
-        saving records: [CKRecord], deleting names: [String]
-    ) async throws -> [String: Result<CKRecord?, any Error>] {
-        try await requests.modify(saving: records, deleting: names)
-    }
 
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
         var changes = RemoteChanges(isComplete: mark == nil)
@@ -72,8 +60,6 @@ struct FeedSource: RecordSource {
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?) {
         (notification.subscriptionID == subscriptionID, nil)
     }
-
-    func exchange() async throws {}
 }
 
 extension CKSubscription.NotificationInfo {

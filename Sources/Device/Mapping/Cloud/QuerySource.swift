@@ -2,11 +2,9 @@ import Foundation
 import StratusClient
 
 /// A database without a feed, as the public one is: what changed is asked by modification date.
-struct QuerySource: RecordSource {
+struct QuerySource: DatabaseSource {
     let requests: DatabaseRequests
-    var zoneID: CKRecordZone.ID { requests.zoneID }
     var tellsDeletions: Bool { false }
-    private var database: CKDatabase { requests.database }
 
     /// How far a look goes back before the newest record that was seen: a save that was under way may
     /// show after one with a later date.
@@ -18,16 +16,6 @@ struct QuerySource: RecordSource {
     func isPrepared() async throws -> Bool { true }
 
     func prepare() async throws {}
-
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
-        try await requests.records(named: names, withFiles: withFiles)
-    }
-
-    func modify(
-        saving records: [CKRecord], deleting names: [String]
-    ) async throws -> [String: Result<CKRecord?, any Error>] {
-        try await requests.modify(saving: records, deleting: names)
-    }
 
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
         let since = mark.flatMap { Int64($0) }
@@ -71,6 +59,4 @@ struct QuerySource: RecordSource {
         }
         return (true, String(id.dropFirst(Self.subscriptionPrefix.count)))
     }
-
-    func exchange() async throws {}
 }

@@ -38,6 +38,28 @@ extension RecordSource {
     var mayLackFiles: Bool { false }
 }
 
+/// A source that asks a database of the service.
+protocol DatabaseSource: RecordSource {
+    var requests: DatabaseRequests { get }
+}
+
+extension DatabaseSource {
+    var zoneID: CKRecordZone.ID { requests.zoneID }
+    var database: CKDatabase { requests.database }
+
+    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+        try await requests.records(named: names, withFiles: withFiles)
+    }
+
+    func modify(
+        saving records: [CKRecord], deleting names: [String]
+    ) async throws -> [String: Result<CKRecord?, any Error>] {
+        try await requests.modify(saving: records, deleting: names)
+    }
+
+    func exchange() async throws {}
+}
+
 /// What a source says of a type's records.
 struct RemoteChanges: Sendable {
     var records: [String: CKRecord] = [:]

@@ -245,7 +245,9 @@ final class SyncLedger: Sendable {
             return try body()
         } catch {
             throw MappingError(
-                .unwritable, "Give the mapping a file in a folder that it can write.", cause: error)
+                .unwritable,
+                "The mapping's file cannot be written. Give it one in a folder that it can write.",
+                cause: error)
         }
     }
 }

@@ -51,7 +51,7 @@ public struct CloudMap<Entity: CloudEntity>: Sendable {
         }
     }
 
-    /// Who refers to an object of this type goes when the object goes.
+    /// Objects that refer to an object of this type are deleted with it.
     ///
     /// It is `deleteSelf` of CloudKit on each reference to the type: the holder of the reference is
     /// deleted with its target, in cascade, and not the other way round.
@@ -59,12 +59,12 @@ public struct CloudMap<Entity: CloudEntity>: Sendable {
 
     /// The object that a property of this type has when the record refers to none.
     ///
-    /// It stands for nothing: it is not saved, and a property that has it is saved as empty.
+    /// It stands for no object: it is never saved, and a property that holds it is saved as empty.
     public func placeholder(_ placeholder: Entity) -> Self {
         with { $0.placeholder = placeholder }
     }
 
-    /// Leaves objects alone, both ways, for as long as a property is true.
+    /// Excludes objects from syncing, in both directions, while a property is true.
     public func ignore(when path: KeyPath<Entity, Bool> & Sendable) -> Self {
         with { $0.ignores.append { $0[keyPath: path] } }
     }

@@ -16,7 +16,7 @@ struct MapChecking {
         guard checking.problems.isEmpty else {
             throw MappingError(
                 .invalidMaps,
-                "Correct the maps, nothing syncs until then: "
+                "The maps are wrong, and nothing syncs until they are corrected: "
                     + checking.problems.joined(separator: "; ") + ".")
         }
     }

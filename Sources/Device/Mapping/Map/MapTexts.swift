@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 
 extension CloudMapping {
-    /// The mapped types with their references, as a text to read.
+    /// The mapped types with their references, as text.
     ///
     /// ```
     /// Person

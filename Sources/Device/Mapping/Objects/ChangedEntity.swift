@@ -5,25 +5,13 @@ public struct ChangedEntity: Sendable {
 }
 
 extension CloudMapping {
-    /// The objects that change by what comes from the cloud, from now on: a screen that shows one can
-    /// follow. An object is told of when its fields are filled, and again when its references are.
+    /// The objects that are changed by what comes from the cloud, from now on, for a screen that shows one. An
+    /// object is announced when its fields are filled, and again when its references are.
     ///
     /// ``CloudObject`` tells its observers by itself.
-    public func changes() -> AsyncStream<ChangedEntity> {
-        let (changes, continuation) = AsyncStream.makeStream(of: ChangedEntity.self)
-        let key = state.withLock { state in
-            state.tickets += 1
-            state.watchers[state.tickets] = continuation
-            return state.tickets
-        }
-        continuation.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.watchers.removeValue(forKey: key) }
-        }
-        return changes
-    }
+    public func changes() -> AsyncStream<ChangedEntity> { changedEntities.stream() }
 
     func announce(_ type: any CloudEntity.Type, _ name: String) {
-        let watchers = state.withLock { Array($0.watchers.values) }
-        for watcher in watchers { watcher.yield(ChangedEntity(entityType: type, syncID: name)) }
+        changedEntities.send(ChangedEntity(entityType: type, syncID: name))
     }
 }

@@ -9,8 +9,8 @@ public protocol CloudFields: Sendable {
     init()
 }
 
-/// A ready-made live object over a struct of properties: usable from any thread, observable, dated by
-/// itself, and with its last edit undone on request.
+/// A ready-made live object over a struct of properties. It can be used from any thread, is observable, dates
+/// its edits, and can undo the last one.
 ///
 /// ```swift
 /// struct HutFields: CloudFields {
@@ -22,7 +22,7 @@ public protocol CloudFields: Sendable {
 /// hut.iCloud.save()
 /// ```
 ///
-/// Whoever reads a property inside `withObservationTracking` hears when it changes, here or on another
+/// Code that reads a property inside `withObservationTracking` is told when it changes, here or on another
 /// device.
 @dynamicMemberLookup
 public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
@@ -43,7 +43,9 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
 
     public convenience init() { self.init(Fields()) }
 
-    /// - Parameter world: says when an edit was made; another one in tests.
+    /// - Parameters:
+    ///   - fields: the first values of its properties.
+    ///   - world: says when an edit was made; another one in tests.
     public init(_ fields: Fields, world: World = .live) {
         state = Mutex(State(fields: fields))
         self.world = world
@@ -82,8 +84,8 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
         }
     }
 
-    /// Takes the last edit back, as an edit of its own: save the object afterwards. What another device
-    /// changed since goes with it.
+    /// Undoes the last edit, which is an edit itself: save the object afterwards. What another device changed
+    /// since is undone with it.
     ///
     /// - Returns: false when there is nothing to take back.
     @discardableResult

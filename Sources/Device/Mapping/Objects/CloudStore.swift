@@ -2,7 +2,7 @@ import StratusClient
 
 /// Where an app keeps its objects: what a sync asks, and what it tells.
 ///
-/// Each function serves all types of the app, by a look at the type or by what the types have in common.
+/// Each function serves all types of the app: switch on the type, or use what the types have in common.
 /// ``MemoryStore`` keeps objects in memory.
 public protocol CloudStore: Sendable {
     /// All objects of a type.
@@ -10,7 +10,9 @@ public protocol CloudStore: Sendable {
 
     /// A new object, stored.
     ///
-    /// - Parameter syncID: the name of its record, which the mapping sets; for stores whose rows need it.
+    /// - Parameters:
+    ///   - type: the type of the object.
+    ///   - syncID: the name of its record, which the mapping sets; for stores whose rows need it.
     func create<Entity: CloudEntity>(_ type: Entity.Type, syncID: String) async throws -> Entity
 
     /// The object of a sync ID; nil where there is none. See ``CloudEntity/predicate(forSyncID:)``.

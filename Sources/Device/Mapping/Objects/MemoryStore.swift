@@ -1,7 +1,7 @@
 import StratusClient
 import Synchronization
 
-/// An entity of which a new object can be made from nothing.
+/// An entity of which a new, empty object can be made.
 public protocol CloudCreatable: CloudEntity {
     init()
 }
@@ -77,7 +77,8 @@ public final class MemoryStore: CloudStore {
         let made = update(Entity.self) { $0.make?() as? Entity }
         guard var entity = made else {
             throw MappingError(
-                .notSetUp, "Name \(Entity.self) when you make the MemoryStore.")
+                .notSetUp,
+                "The MemoryStore does not have \(Entity.self). Name it when you make the store.")
         }
         entity.cloudID = syncID
         insert(entity)
@@ -95,7 +96,7 @@ public final class MemoryStore: CloudStore {
         }
     }
 
-    /// Takes a struct in place of its former value; an object that was removed meanwhile stays so.
+    /// Replaces a struct's former value; an object that was removed meanwhile stays removed.
     public func keep<Entity: CloudEntity>(_ entity: Entity) async throws {
         update(Entity.self) { table in
             Self.name(&table)

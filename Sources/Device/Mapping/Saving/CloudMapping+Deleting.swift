@@ -4,8 +4,8 @@ extension CloudMapping {
     /// Deletes an object's record, and has all other devices delete theirs; see
     /// ``CloudProxy/deleteAndWait()``.
     ///
-    /// Without a connection it is done by the next sync. An object that was never saved stays away: whoever
-    /// refers to it is saved without it.
+    /// Without a connection it is done by the next sync. An object that was never saved is not saved later:
+    /// objects that refer to it are saved without it.
     public func delete<Entity: CloudEntity>(_ entity: Entity) async throws {
         guard !isIgnored(entity), Entity.isReference || entity.cloudID != nil else {
             return log.debug(

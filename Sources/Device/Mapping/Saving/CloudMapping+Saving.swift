@@ -4,8 +4,8 @@ extension CloudMapping {
     /// Saves an object with all that it refers to, as far as that was changed; see
     /// ``CloudProxy/saveAndWait()``.
     ///
-    /// Saves of objects of one type follow each other; a save that waits while a later reading of the
-    /// object is saved has nothing left to do.
+    /// Saves of one type run one after the other. A save that waited while a later state of the object was
+    /// saved has nothing left to do.
     public func save<Entity: CloudEntity>(_ entity: Entity) async throws {
         try await save(entity, only: nil)
     }
@@ -61,8 +61,8 @@ extension CloudMapping {
             guard !found.isEmpty else {
                 throw MappingError(
                     .notMapped,
-                    "Save properties that the map of \(E.recordTypeName) names: \(path) is none of"
-                        + " its fields.")
+                    "\(path) is no field in the map of \(E.recordTypeName). Save properties that the"
+                        + " map names.")
             }
             names.formUnion(found)
         }
@@ -72,7 +72,9 @@ extension CloudMapping {
     func refuseSaving() throws {
         try refuseCallback(
             from: .saving,
-            sentence: "Save and delete once the store's callback has returned, or without waiting.")
+            sentence:
+                "A callback of the store cannot wait for a save. Save and delete once it has returned, or without waiting."
+        )
     }
 
     /// Tells the store what came of saves. Nothing waits for it: it may save and sync itself.
@@ -138,5 +140,5 @@ extension CloudMapping.State {
 
 extension MappingError {
     static let gone = MappingError(
-        .deleted, "Save it as a new object, with no sync ID: this one was deleted.")
+        .deleted, "The object was deleted. Save it as a new object, with no sync ID.")
 }

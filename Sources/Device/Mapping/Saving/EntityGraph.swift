@@ -70,7 +70,7 @@ extension CloudMapping {
         guard E.isReference else {
             throw MappingError(
                 .unnamedValue,
-                "Give a value of \(E.self) its sync ID when it is made:"
+                "A value of \(E.self) has no sync ID. Give it one when it is made:"
                     + " two copies without one are two objects.")
         }
         return naming.withLock { _ in

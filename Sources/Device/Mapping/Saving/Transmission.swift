@@ -66,7 +66,9 @@ extension CloudMapping {
                 } catch let error as CKError where error.serverRecord != nil {
                     guard round < Self.largestRounds else {
                         let contended = MappingError(
-                            .contended, "Save it again a little later.", cause: error)
+                            .contended,
+                            "Other devices changed the record each time. Save the object again a little later.",
+                            cause: error)
                         reports.append(failed(item.node, contended))
                         continue
                     }
@@ -109,8 +111,8 @@ extension CloudMapping {
         guard record.recordType == map.recordType else {
             throw MappingError(
                 .otherType,
-                "Give the object another sync ID: this one names a record of the type"
-                    + " \(record.recordType).")
+                "The object's sync ID names a record of the type \(record.recordType)."
+                    + " Give the object another one.")
         }
         let fields = node.isRoot ? sending.fields : nil
         let digests = try map.copy(
@@ -199,8 +201,8 @@ extension [SaveReport] {
         guard let link = links.first else { return nil }
         return MappingError(
             .linkNotSaved,
-            "Save what the object refers to: the object itself was saved, but not \(links.count) of"
-                + " its links, such as one of the type \(type(of: link.entity).recordTypeName).",
+            "The object was saved, but not \(links.count) of the objects that it refers to, such as"
+                + " one of the type \(type(of: link.entity).recordTypeName). Save those.",
             cause: link.error)
     }
 }

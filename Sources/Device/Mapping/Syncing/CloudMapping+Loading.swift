@@ -10,8 +10,8 @@ extension CloudMapping {
         guard record.recordType == Entity.recordTypeName else {
             throw MappingError(
                 .otherType,
-                "Update an object of \(Entity.self) from a record of the type"
-                    + " \(Entity.recordTypeName), not of \(record.recordType).")
+                "A record of the type \(record.recordType) cannot update an object of"
+                    + " \(Entity.self). Use one of the type \(Entity.recordTypeName).")
         }
         let name = record.recordID.recordName
         let loaded = try await load(

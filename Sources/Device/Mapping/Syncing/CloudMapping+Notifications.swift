@@ -1,13 +1,13 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Has the service tell this device of changes; once for all starts is enough.
+    /// Asks the service to notify this device of changes. Once is enough, for all starts.
     public func subscribe() async throws {
         try await prepare()
         try await source.subscribe(types: types.map { $0.recordTypeName })
     }
 
-    /// Takes a push: syncs what it is about, so that the store hears what is new, updated or deleted.
+    /// Handles a push: syncs what it is about, so that the store learns what is new, updated or deleted.
     ///
     /// - Returns: whether it was about this mapping's objects.
     /// - Throws: as ``syncEntities(specific:forced:)``.
@@ -20,7 +20,7 @@ extension CloudMapping {
         return true
     }
 
-    /// Takes the dictionary of a push; see ``handle(_:)``.
+    /// Handles the dictionary of a push; see ``handle(_:)``.
     @discardableResult
     public func handle(remoteNotification userInfo: [AnyHashable: Any]) async throws -> Bool {
         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else {

@@ -5,8 +5,8 @@ extension CloudMapping {
     /// Pauses between attempts while there is no connection, in seconds: the first, and the longest.
     static let recoverySeconds = (first: 5.0, longest: 300.0)
 
-    /// Syncs at once what a lost connection left: call it when the system says that the network is back.
-    /// Without it a full sync is tried by itself now and then until one succeeds.
+    /// Syncs at once what failed without a connection: call it when the system says that the network is back.
+    /// Without it, a full sync is tried at intervals until one succeeds.
     public func networkIsBack() async throws {
         state.withLock { $0.recovery.take() }?.cancel()
         try await syncEntities()

@@ -22,7 +22,7 @@ extension CloudMapping {
         try refuseCallback(
             from: .syncing, .saving,
             sentence:
-                "Sync once the store's callback has returned: in it, it would wait for itself."
+                "A sync in a callback of the store would wait for itself. Sync once the callback has returned."
         )
         for type in wanted { try requireSetUp(type) }
         // The names are no record types: saves go on meanwhile.

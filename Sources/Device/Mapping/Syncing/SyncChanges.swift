@@ -31,9 +31,9 @@ public struct SyncChanges<Entity: CloudEntity>: Sendable {
         }
     }
 
-    /// Says that the changes were taken over. Only now the cloud changes: what was edited and deleted here
-    /// is sent, and the entries of deleted objects are removed; and the next sync looks only at what
-    /// changes from now on.
+    /// Says that the changes were taken over. Only then is the cloud changed: what was edited and deleted here
+    /// is sent, and the entries of deleted objects are removed. The next sync looks only at what changes from
+    /// now on.
     ///
     /// - Throws: ``MappingError``, or what the service says; the next sync tries again.
     public func finish() async throws {

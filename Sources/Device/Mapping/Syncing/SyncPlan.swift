@@ -25,8 +25,7 @@ public struct SyncPlan: Sendable, CustomStringConvertible {
 }
 
 extension CloudMapping {
-    /// Says what ``syncEntities(specific:forced:)`` would do, and does nothing: no object and no record
-    /// changes.
+    /// Returns what ``syncEntities(specific:forced:)`` would do, without changing any object or record.
     public func plan(
         specific: [any CloudEntity.Type]? = nil, forced: Bool = false
     ) async throws -> SyncPlan {

@@ -51,7 +51,7 @@ struct ModifyPlanning {
         } catch let malformed as WireError {
             error = .invalid(malformed)
         } catch {
-            // Nothing else is thrown below; if it were, the item must not pass for good.
+            // Nothing else is thrown below. If something were, the operation must not count as done.
             return .refused(
                 RecordFailure(
                     recordName: key.name, zoneID: context.zoneID(key.zoneName),

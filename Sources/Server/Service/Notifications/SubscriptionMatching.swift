@@ -21,19 +21,7 @@ struct SubscriptionMatching {
     let schema: ContainerSchema
     let limits: Limits
     /// The changes that match a query, as many subscribers have the same.
-    private var matches: [QueryDictionary: [Int]] = [:]
-
-    init(
-        event: OutboxEvent, scope: DatabaseScope, address: DatabaseAddress,
-        identifier: NotificationIdentifier, schema: ContainerSchema, limits: Limits
-    ) {
-        self.event = event
-        self.scope = scope
-        self.address = address
-        self.identifier = identifier
-        self.schema = schema
-        self.limits = limits
-    }
+    private(set) var matches: [QueryDictionary: [Int]] = [:]
 
     mutating func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
         let subscription = entry.subscription

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusWire
 
-/// A request of which nothing is known but its head: the first of the states that it passes through.
+/// A request of which only the head is known: the first of the states that it passes through.
 ///
 /// Each state is made from the one before it and used up by it, so that the compiler keeps the order:
 /// ``checkRate()`` → ``RateCheckedRequest/admit()`` → ``AdmittedRequest/reading(_:)`` →
@@ -23,7 +23,7 @@ package struct ArrivingRequest<E: ServedEndpoint>: ~Copyable {
         self.scope = scope
     }
 
-    /// Takes one of the requests that a network address may send, before anything else is done for it.
+    /// Counts the request against the rate of its network address, before anything else is done for it.
     ///
     /// - Throws: `RequestFailure` with THROTTLED.
     package consuming func checkRate() throws(RequestFailure) -> RateCheckedRequest<E> {
@@ -44,7 +44,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let address: ContainerAddress
     fileprivate let scope: DatabaseScope?
 
-    /// Lets a caller in, or refuses: what can be said before the body is read, the cheapest first.
+    /// Admits the caller, or refuses, by what is known before the body is read; the cheapest checks come first.
     ///
     /// - Throws: `RequestFailure`; when a user is needed, with the address of a sign-in page: a path
     ///   and a query, before which a server puts its origin.
@@ -78,10 +78,9 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
         }
     }
 
-    /// Lets a server in that signed its request. Its signature covers the body, which is therefore read
-    /// before the server is let in, but only when no more than the body stands between. The sum over a
-    /// large body is work like what follows: done where heavy requests run, and paid for also by who
-    /// signed wrongly.
+    /// Admits a server that signed its request. The signature covers the body, which is therefore read before,
+    /// but only after all other checks. Hashing a large body is work like answering: it is done where heavy
+    /// requests run, and charged also when the signature is wrong.
     ///
     /// - Parameters:
     ///   - read: Reads the body.
@@ -124,7 +123,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
     }
 }
 
-/// A request that was let in by its head: its sender is known and may ask. The body can be read now.
+/// A request that was admitted by its head: its sender is known and may ask. The body can be read now.
 package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
     /// The user who asks.
     package var user: Throttle.Sender? {
@@ -135,7 +134,7 @@ package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let credentials: Credentials
     fileprivate var context: RequestContext
     fileprivate let rotatedWebAuthToken: String?
-    /// Whose rate and whose turn the request takes.
+    /// The sender whose rate and whose turn the request uses.
     fileprivate let sender: Throttle.Sender
 
     /// Reads the body.
@@ -154,7 +153,7 @@ package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
     }
 }
 
-/// A request that was let in and is there as a whole.
+/// An admitted request with its whole body.
 package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     fileprivate var admitted: AdmittedRequest<E>
     package let body: Body
@@ -216,7 +215,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     }
 }
 
-/// A request that was answered; the answer is taken out together with its account.
+/// An answered request. Taking the answer out also settles what it cost.
 package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let pipeline: RequestPipeline
     fileprivate let payer: Throttle.Sender

@@ -18,14 +18,14 @@ struct Caller: Hashable, Sendable {
     /// The session of a web-auth token.
     var session: String?
 
-    /// What names a request that a server-to-server key signed, the repeated one too; nil for others.
+    /// Identifies a request that a server-to-server key signed, also when it is repeated; nil for others.
     var signedRequest: [UInt8]?
 
     /// Whether a server-to-server key signed the request: it reaches the public database only.
     var isServer: Bool { signedRequest != nil }
 }
 
-/// Who is shown a record: a share says more to its participants.
+/// To whom a record is shown: participants see more of a share.
 struct RecordViewer: Hashable, Sendable {
     /// Nil for one who shows an API token only.
     var userRecordName: String?
@@ -64,8 +64,8 @@ public struct Credentials: Hashable, Sendable {
     public var webAuthToken: String?
     /// `clientId`: the device.
     public var clientID: String?
-    /// Where the request came from: a network address, or what of it tells networks apart. Nil within a
-    /// process.
+    /// Where the request came from: a network address, or the part of it that identifies the network. Nil
+    /// within a process.
     public var networkAddress: String?
     /// `stratusExtensions`: our own client asks for keys that are ours alone.
     public var wantsExtensions: Bool
@@ -76,7 +76,8 @@ public struct Credentials: Hashable, Sendable {
     /// Scheme and authority under which the caller reached the service: what stands before the paths
     /// in addresses of assets. Empty in process.
     public var serviceOrigin: String
-    /// What a server shows in place of the tokens. Unlike all else here it needs the body.
+    /// The signature that a server sends in place of tokens. Unlike everything else here, checking it needs the
+    /// body.
     public var signature: RequestSignature?
 
     public init(

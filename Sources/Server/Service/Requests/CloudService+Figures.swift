@@ -1,6 +1,6 @@
 import StratusStorage
 
-/// A number that tells how the service fares at this moment.
+/// A number about the state of the service at this moment.
 package struct ServiceFigure: Hashable, Sendable {
     package var name: String
     package var value: Double
@@ -12,7 +12,7 @@ package struct ServiceFigure: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// How the service fares at this moment. No number is about a single user.
+    /// The state of the service at this moment. No number is about a single user.
     package func figures() async -> [ServiceFigure] {
         let storage = storage.condition
         return [

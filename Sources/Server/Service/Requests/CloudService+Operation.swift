@@ -25,8 +25,8 @@ extension CloudService {
         try await components.zoneRemoval.remove(named: name, of: user, at: address, reason: reason)
     }
 
-    /// Begins a new epoch in every database: change tokens and change tags of what was lost up to now are
-    /// told from those of what is saved from now on.
+    /// Begins a new epoch in every database, so that change tokens and change tags of lost changes are never
+    /// those of later ones.
     ///
     /// A service needs nobody to call it: its own first write to a database begins an epoch. It is for
     /// tools that put other data in a database's place.
@@ -36,10 +36,10 @@ extension CloudService {
         try await databaseUpkeep.beginEpochs()
     }
 
-    /// Purges tombstones of all databases whatever part of the rows they are.
+    /// Purges tombstones of all databases, however few they are.
     ///
     /// - Parameter ageSeconds: how old they must be. Devices that were away for longer fetch in full.
-    /// - Returns: how many went.
+    /// - Returns: how many were purged.
     public func purgeTombstones(olderThanSeconds ageSeconds: Double) async throws -> Int {
         try await databaseUpkeep.purgeTombstones(olderThanSeconds: ageSeconds)
     }

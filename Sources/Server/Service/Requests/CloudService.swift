@@ -48,7 +48,7 @@ public final class CloudService: Sendable {
             })
     }
 
-    /// Says whom to tell when the store needs a person and nobody can be served: the folder cannot be
+    /// Sets what is called when the store needs an operator and nobody can be served: the folder cannot be
     /// written, or the directory is damaged. The service should then stop with the error's sentence.
     public func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         components.errors.onFatalStorageError(handler)
@@ -81,8 +81,8 @@ public final class CloudService: Sendable {
         ArrivingRequest(pipeline, credentials, at: address, scope: scope)
     }
 
-    /// Takes one of the requests that a network address may send, where the request's address is its
-    /// own credential.
+    /// Counts a request against the rate of its network address, where the request's address is its own
+    /// credential.
     ///
     /// - Throws: `RequestFailure` with THROTTLED.
     package func checkRate(of credentials: Credentials) throws(RequestFailure) {

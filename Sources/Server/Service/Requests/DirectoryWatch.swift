@@ -28,7 +28,7 @@ final class DirectoryWatch: Sendable {
         self.world = world
     }
 
-    /// Asks once a second at the most, so that a request costs nothing by it.
+    /// Asks at most once a second, so that requests do not pay for it.
     func refresh() async throws {
         let now = world.nowMilliseconds()
         guard state.withLock({ $0.isDue(atMilliseconds: now) }) else { return }
@@ -40,7 +40,7 @@ final class DirectoryWatch: Sendable {
 }
 
 extension DirectoryWatch.State {
-    /// Whether it is time to ask; the one who is told so has to.
+    /// Whether it is time to ask. A caller who gets true must ask.
     fileprivate mutating func isDue(atMilliseconds now: Int64) -> Bool {
         // A clock that was set back must not keep the service from asking.
         if let asked = askedMilliseconds, abs(now - asked) < DirectoryWatch.intervalMilliseconds {

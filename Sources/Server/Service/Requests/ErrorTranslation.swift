@@ -17,7 +17,7 @@ final class ErrorTranslation: Sendable {
         self.logger = logger
     }
 
-    /// Says whom to tell when the store needs a person.
+    /// Sets what is called when the store needs an operator.
     func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         fatalErrorHandler.withLock { $0 = handler }
     }

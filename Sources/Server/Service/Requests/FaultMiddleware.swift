@@ -2,14 +2,14 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Stands around the answering of every request in a service for development, and lets go wrong what
-/// the fault script says.
+/// Wraps the answering of every request in a service for development, and makes go wrong what the fault script
+/// says.
 struct FaultMiddleware: Sendable {
     let script: FaultScript
     let settings: ServiceSettings
     let zones: ZoneRemoval
 
-    /// Answers a request as the fault script has it: as always, when it has nothing.
+    /// Answers a request, with the fault that the script has for it, if any.
     func answer<E: ServedEndpoint>(
         _ endpoint: E.Type, _ request: E.Request, in context: RequestContext,
         with components: ServiceComponents

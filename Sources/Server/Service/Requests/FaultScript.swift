@@ -3,10 +3,10 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// What shall go wrong: tests write it, a service for development plays it (``FaultMiddleware``).
+/// What is to go wrong: tests write the script, and a service for development follows it (``FaultMiddleware``).
 ///
-/// Each request meets the first fault of the script that fits it, and takes one of its times; each
-/// notification the first that is about notifications. An empty script costs a request one look.
+/// Each request takes the first fault that matches it, and uses up one of its times; each notification takes
+/// the first that is about notifications. With an empty script a request costs one check.
 package final class FaultScript: Sendable {
     /// Faults that a script can have.
     package static let capacity = 1_000
@@ -37,7 +37,7 @@ package final class FaultScript: Sendable {
         script.withLock { $0 = [] }
     }
 
-    /// The effect for a request; nil when nothing shall go wrong.
+    /// The effect for a request; nil when nothing is to go wrong.
     func take<E: ServedEndpoint>(
         for endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) -> (effect: Fault.Effect, zoneName: String?)? {

@@ -16,28 +16,15 @@ public struct RequestContext: Sendable {
     var memory: HeldMemory?
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
     var nowMilliseconds: Int64
-    /// What the work costs, as far as the request did not say it.
+    /// What the work costs, as far as the request did not tell beforehand.
     let work = RequestWork()
     /// Whether it is answered on a thread that may wait and compute for long.
     var isHeavy = false
     /// Whether it is made for an account's archive, or its end: the default zone is read like any other, and no
     /// grant keeps a person from what that person made.
     var isForAccount = false
-    /// Whose zones the request is about, in the part of it that is one owner's; only in the shared
-    /// database.
+    /// The owner whose zones this part of the request is about; only in the shared database.
     private(set) var viewedOwner: String?
-
-    init(
-        caller: Caller, address: ContainerAddress, scope: DatabaseScope?, origin: String,
-        limits: Limits, nowMilliseconds: Int64
-    ) {
-        self.caller = caller
-        self.address = address
-        self.scope = scope
-        self.origin = origin
-        self.limits = limits
-        self.nowMilliseconds = nowMilliseconds
-    }
 
     /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
     func checkAccess(_ access: EndpointAccess) throws {
@@ -85,7 +72,9 @@ public struct RequestContext: Sendable {
         case .public: DatabaseAddress(address, .public)
         case .private: DatabaseAddress(address, .private(owner: try user()))
         case .shared: viewedOwner.map { DatabaseAddress(address, .private(owner: $0)) }
-        case nil: throw ServiceError.invalid("Name a database: public, private or shared.")
+        case nil:
+            throw ServiceError.invalid(
+                "The request names no database. Name public, private or shared.")
         }
     }
 
@@ -106,19 +95,23 @@ public struct RequestContext: Sendable {
     /// record of the answer.
     func checkNames(_ names: [String]?) throws {
         guard (names?.count ?? 0) <= limits.fieldsPerRecord else {
-            throw ServiceError.overLimit("Name fewer keys or record types.")
+            throw ServiceError.overLimit(
+                "The request names too many keys or record types. Name fewer.")
         }
     }
 
     /// Refuses a query that is too long to be compared with every record of its type.
     func checkLength(of query: QueryDictionary) throws {
         guard query.filterBy.count + query.sortBy.count <= limits.filtersPerQuery else {
-            throw ServiceError.overLimit("Give a query fewer filters and sort keys.")
+            throw ServiceError.overLimit(
+                "The query has too many filters and sort keys. Give it fewer.")
         }
         guard
             query.filterBy.reduce(0, { $0 + $1.valueBytes }) <= limits.filterBytesPerQuery,
             query.filterBy.allSatisfy({ $0.value.longestBytes <= limits.filterValueBytes })
-        else { throw ServiceError.overLimit("Give a query shorter values to compare with.") }
+        else {
+            throw ServiceError.overLimit("The query's values are too long. Give it shorter ones.")
+        }
         guard
             query.filterBy.allSatisfy({ filter in
                 let isSearch = [.containsAllTokens, .containsAnyTokens].contains(filter.comparator)
@@ -126,7 +119,7 @@ public struct RequestContext: Sendable {
                     isSearch ? filter.value.searchTokens.count : filter.value.members?.count ?? 0
                 return count <= limits.valuesPerFilter
             })
-        else { throw ServiceError.overLimit("Give a filter fewer values.") }
+        else { throw ServiceError.overLimit("A filter has too many values. Give it fewer.") }
     }
 
     /// How many results a page has: never more than CloudKit's, unless a client that knows ours asks.

@@ -47,7 +47,7 @@ final class RequestPipeline: Sendable {
         heavy?.charge(sender, cost)
     }
 
-    /// Takes what it costs to receive or send so many bytes; few of them are in a request's price.
+    /// Charges for receiving or sending this many bytes; a few are part of a request's price.
     func charge(_ sender: Throttle.Sender, bytes: Int) {
         let cost = components.settings.limits.cost(ofBytes: bytes)
         if cost > 0 { charge(sender, cost) }

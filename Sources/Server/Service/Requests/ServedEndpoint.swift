@@ -4,7 +4,7 @@ import StratusWire
 /// An endpoint that the service answers. The conformances are in the files of the same names, and say
 /// all that is particular to an endpoint; nothing has a default, so that nothing is forgotten.
 public protocol ServedEndpoint: Endpoint {
-    /// What holds of every request of the endpoint.
+    /// The rules for every request of the endpoint.
     static var rules: EndpointRules<Self> { get }
 
     /// Checks a request and answers it.
@@ -18,15 +18,15 @@ public protocol ServedEndpoint: Endpoint {
     ) async throws -> Answer
 }
 
-/// What holds of every request of an endpoint.
+/// The rules for every request of an endpoint.
 public struct EndpointRules<E: ServedEndpoint>: Sendable {
     /// What the caller must be to ask at all.
     let access: EndpointAccess
-    /// Whether the caller's web-auth token is no good afterwards.
+    /// Whether the caller's web-auth token is invalid afterwards.
     let endsSession: Bool
-    /// Whether a signed request may come again: it only reads, or knows what it came to the first time.
+    /// Whether a signed request may be repeated: it only reads, or its first outcome is known.
     let isRepeatable: Bool
-    /// What a request costs its sender, in requests, beyond the one that it is.
+    /// What a request costs its sender, in requests, in addition to itself.
     ///
     /// In proportion to the work: a record that is saved takes about as long as four that are read.
     let cost: @Sendable (E.Request) -> Double

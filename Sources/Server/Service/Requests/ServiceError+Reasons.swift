@@ -39,7 +39,8 @@ extension ServiceError {
 
     // MARK: Whole requests
 
-    static let tooManyOperations = overLimit("Send fewer operations in one request.")
+    static let tooManyOperations = overLimit(
+        "The request has too many operations. Send fewer at a time.")
     static let atomicFailure = ServiceError(.atomicError, "Atomic failure")
     static let cancelled = ServiceError(
         .tryAgainLater, "The request was cancelled.", retryAfterSeconds: 1)
@@ -132,25 +133,27 @@ extension ServiceError {
         .badRequest, "The share has as many participants as a share may have.",
         frameworkCode: .tooManyParticipants)
     static let participantAlreadyInvited = ServiceError(
-        .badRequest, "Name a participant once.",
+        .badRequest, "A participant is named twice. Name each once.",
         frameworkCode: .participantAlreadyInvited)
     static let mayJoinAlready = ServiceError(
-        .badRequest, "Follow the link: the share is open to the user.",
+        .badRequest, "The user may join the share already. Follow the link.",
         frameworkCode: .participantAlreadyInvited)
     static let tooManyAccessRequests = ServiceError(
-        .badRequest, "As many people ask for access to the share as may; ask later.",
+        .badRequest, "The share has as many access requests as a share may have. Ask later.",
         frameworkCode: .tooManyParticipants)
     static let tooManyBlockedIdentities = ServiceError(
-        .badRequest, "Unblock people: the share has as many who are blocked as it may have.",
+        .badRequest,
+        "The share has as many blocked people as a share may have. Unblock some first.",
         frameworkCode: .tooManyParticipants)
     static let zoneEncryptedAsOne = ServiceError(
-        .badRequest, "Share the zone as a whole: it is encrypted as one.",
+        .badRequest, "The zone is encrypted as one. Share it as a whole.",
         frameworkCode: .serverRejectedRequest)
     static let encryptionScopeStays = ServiceError(
         .badRequest, "A zone keeps the encryption scope with which it was created.",
         frameworkCode: .serverRejectedRequest)
     static let verificationNeeded = ServiceError(
-        .accessDenied, "Verify that one of the invited addresses is yours.",
+        .accessDenied,
+        "The invitation is for an address that is not verified as yours. Verify your address.",
         frameworkCode: .participantMayNeedVerification)
     static let departureUnderWay = ServiceError(
         .zoneBusy, "Many records are being moved out of a share of the zone; try again.",
@@ -205,7 +208,8 @@ extension ServiceError {
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
     static let tooManyPolls = ServiceError(
-        .throttled, "Wait with one long poll at a time.", retryAfterSeconds: 5,
+        .throttled, "Too many long polls wait under the push token. Wait with one at a time.",
+        retryAfterSeconds: 5,
         frameworkCode: .requestRateLimited)
     static let unknownPushEnvironment = invalid(
         "The apnsEnvironment is development or production.")

@@ -8,7 +8,7 @@ import StratusRuntime
     import Foundation
 #endif
 
-/// What a service is told at its start. Everything nondeterministic is here.
+/// The settings of a service. Everything nondeterministic is here.
 public struct ServiceSettings: Sendable {
     public var limits: Limits
 

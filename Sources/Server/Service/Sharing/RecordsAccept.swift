@@ -16,11 +16,10 @@ extension RecordsAccept: ServedEndpoint {
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         Answer(
-            try await context.shareMetadata(of: request, with: components) { asked, link, person in
+            try await context.shareMetadata(of: request, with: components) { followed in
                 try await ShareJoining(
-                    asked: asked, link: link, person: person, context: context,
-                    databases: components.databases, records: components.records,
-                    settings: components.settings
+                    followed: followed, context: context, databases: components.databases,
+                    records: components.records, settings: components.settings
                 ).join()
             })
     }
@@ -28,9 +27,7 @@ extension RecordsAccept: ServedEndpoint {
 
 /// Somebody who follows a link.
 private struct ShareJoining: Sendable {
-    let asked: ShortGUIDDictionary
-    let link: ShareLink
-    let person: ParticipantIdentity
+    let followed: FollowedLink
     let context: RequestContext
     let databases: Databases
     let records: RecordWriting
@@ -48,10 +45,10 @@ private struct ShareJoining: Sendable {
         let shared = try await SharedDatabase(context, databases)
         let zones = try await shared.zones()
         let joined = try await records.write(
-            to: link.store, by: context.user(), on: context.caller.device
+            to: followed.link.store, by: context.user(), on: context.caller.device
         ) { try join(in: &$0, having: zones) }
         guard !joined.isOwner else { return joined.metadata }
-        let (owner, name) = (link.owner, joined.zoneName)
+        let (owner, name) = (followed.link.owner, joined.zoneName)
         let isNew = try await shared.own.write { writer in
             guard try writer.sharedZone(owner: owner, name: name)?.isDeleted != false else {
                 return false
@@ -64,7 +61,8 @@ private struct ShareJoining: Sendable {
         }
         if isNew {
             try await records.notify(
-                try context.user(), on: context.caller.device, ofJoined: name, in: link.store)
+                try context.user(), on: context.caller.device, ofJoined: name,
+                in: followed.link.store)
         }
         return joined.metadata
     }
@@ -72,25 +70,28 @@ private struct ShareJoining: Sendable {
     private func join(
         in records: inout RecordWriter, having zones: [SharedZoneRow]
     ) throws -> Joined {
-        let view = ShareView(context: context, person: person, owner: link.owner)
-        var target = try ShareLink.Target(asked.value, records.transaction)
+        let view = followed.view(in: context)
+        var target = try followed.target(records.transaction)
         guard let part = view.part(in: target.share) else {
             throw view.potentialMatches(in: target.share).isEmpty
                 ? ServiceError.shareNotFound : ServiceError.verificationNeeded
         }
-        let isNew = !zones.contains { $0.owner == link.owner && $0.name == target.zone.name }
+        let isNew = !zones.contains {
+            $0.owner == followed.link.owner && $0.name == target.zone.name
+        }
         guard part.role == .owner || !isNew || zones.count < context.limits.zonesPerDatabase else {
-            throw ServiceError.overLimit("Leave zones before joining more.")
+            throw ServiceError.overLimit(
+                "The user has as many zones as a user may have. Leave some before joining more.")
         }
         if part.status != .accepted {
-            try target.share.join(person, settings)
+            try target.share.join(followed.person, settings)
             target.row.modifiedMilliseconds = context.nowMilliseconds
-            target.row.modifier = person.userRecordName
+            target.row.modifier = followed.person.userRecordName
             target.row.modifierDevice = context.caller.device
             try target.put(in: &records)
         }
         return Joined(
-            metadata: try view.metadata(target, asked, records.transaction),
+            metadata: try view.metadata(target, followed.asked, records.transaction),
             zoneName: target.zone.name,
             isOwner: part.role == .owner)
     }

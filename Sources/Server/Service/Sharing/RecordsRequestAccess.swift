@@ -15,29 +15,26 @@ extension RecordsRequestAccess: ServedEndpoint {
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         Answer(
-            try await context.followLinks(of: request, with: components) { asked, link, person in
+            try await context.followLinks(of: request, with: components) { followed in
                 try await AccessAsking(
-                    asked: asked, link: link, person: person, context: context,
-                    records: components.records
+                    followed: followed, context: context, records: components.records
                 ).ask()
-                return AccessRequest(shortGUID: asked)
+                return AccessRequest(shortGUID: followed.asked)
             })
     }
 }
 
 /// Somebody who asks for access by a link.
 private struct AccessAsking: Sendable {
-    let asked: ShortGUIDDictionary
-    let link: ShareLink
-    let person: ParticipantIdentity
+    let followed: FollowedLink
     let context: RequestContext
     let records: RecordWriting
 
     func ask() async throws {
         // Whatever is asked again and again is only read.
-        guard try await link.store.read({ try taken($0) }) != nil else { return }
+        guard try await followed.link.store.read({ try taken($0) }) != nil else { return }
         try await records.write(
-            to: link.store, by: context.user(), on: context.caller.device
+            to: followed.link.store, by: context.user(), on: context.caller.device
         ) { records in
             guard var target = try taken(records.transaction) else { return }
             try target.put(in: &records)
@@ -49,10 +46,10 @@ private struct AccessAsking: Sendable {
     /// The record's modification stays as it is: participants see it, and who asks is not theirs to
     /// know.
     private func taken(_ reader: any StoreReader) throws -> ShareLink.Target? {
-        let view = ShareView(context: context, person: person, owner: link.owner)
-        var target = try ShareLink.Target(asked.value, reader)
+        let view = followed.view(in: context)
+        var target = try followed.target(reader)
         guard view.part(in: target.share) == nil else { throw ServiceError.mayJoinAlready }
         let limit = context.limits.accessRequestsPerShare
-        return try target.share.accessRequests.take(person, limit: limit) ? target : nil
+        return try target.share.accessRequests.take(followed.person, limit: limit) ? target : nil
     }
 }

@@ -14,10 +14,10 @@ extension RecordsResolve: ServedEndpoint {
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         Answer(
-            try await context.shareMetadata(of: request, with: components) { asked, link, person in
-                let view = ShareView(context: context, person: person, owner: link.owner)
-                return try await link.store.read { reader in
-                    try view.metadata(ShareLink.Target(asked.value, reader), asked, reader)
+            try await context.shareMetadata(of: request, with: components) { followed in
+                let view = followed.view(in: context)
+                return try await followed.link.store.read { reader in
+                    try view.metadata(followed.target(reader), followed.asked, reader)
                 }
             })
     }
@@ -32,7 +32,7 @@ extension RequestContext {
     /// What `follow` makes of each link of a request; one that fails does so by itself.
     func followLinks<Outcome>(
         of request: RecordsResolve.Request, with components: ServiceComponents,
-        _ follow: (ShortGUIDDictionary, ShareLink, ParticipantIdentity) async throws -> Outcome
+        _ follow: (FollowedLink) async throws -> Outcome
     ) async throws -> [Result<Outcome, ShortGUIDFailure>] {
         try checkShortGUIDs(request)
         let person = try await participantIdentity(in: components.directory)
@@ -41,8 +41,9 @@ extension RequestContext {
             do {
                 let link = try await ShareLink(
                     asked.value, in: self, components.directory, components.databases)
-                results.append(
-                    .success(try await follow(asked, link, person.following(asked))))
+                let followed = FollowedLink(
+                    asked: asked, link: link, person: person.following(asked))
+                results.append(.success(try await follow(followed)))
             } catch let error as ServiceError {
                 results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
             }
@@ -53,13 +54,12 @@ extension RequestContext {
     /// The same where each link leads to a share's metadata, for as many bytes as a lookup may have.
     func shareMetadata(
         of request: RecordsResolve.Request, with components: ServiceComponents,
-        _ follow: (ShortGUIDDictionary, ShareLink, ParticipantIdentity) async throws ->
-            ShareMetadataDictionary
+        _ follow: (FollowedLink) async throws -> ShareMetadataDictionary
     ) async throws -> [Result<ShareMetadataDictionary, ShortGUIDFailure>] {
         var room = limits.recordBytesPerLookup
-        return try await followLinks(of: request, with: components) { asked, link, person in
+        return try await followLinks(of: request, with: components) { followed in
             guard room > 0 else { throw ServiceError.lookupTooLarge }
-            let metadata = try await follow(asked, link, person)
+            let metadata = try await follow(followed)
             room -= metadata.storedBytes
             return metadata
         }

@@ -44,6 +44,22 @@ struct ShareLink: Sendable {
     }
 }
 
+/// A link of a request: what was asked, where it leads, and who follows it.
+struct FollowedLink: Sendable {
+    let asked: ShortGUIDDictionary
+    let link: ShareLink
+    let person: ParticipantIdentity
+
+    /// - Throws: ``ServiceError`` when what it leads to is no longer shared.
+    func target(_ reader: any StoreReader) throws -> ShareLink.Target {
+        try ShareLink.Target(asked.value, reader)
+    }
+
+    func view(in context: RequestContext) -> ShareView {
+        ShareView(context: context, person: person, owner: link.owner)
+    }
+}
+
 /// What a caller is shown of the target of a link.
 struct ShareView {
     let context: RequestContext

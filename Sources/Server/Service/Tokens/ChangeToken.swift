@@ -85,47 +85,28 @@ extension ChangeToken {
     init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
         let format = try reader.byte()
         guard let kind = Kind(rawValue: try reader.byte()) else { throw ByteReader.Malformed() }
-        let database = try reader.raw(Self.databaseBytes)
-        switch format {
-        case Self.format:
-            try self.init(kind, database, &reader)
-        case Self.formatBeforeEpochs:
-            try self.init(beforeEpochs: kind, database, &reader)
-        default:
-            throw ByteReader.Malformed()
+        self.kind = kind
+        database = try reader.raw(Self.databaseBytes)
+        let hasEpochs = format == Self.format
+        guard hasEpochs || format == Self.formatBeforeEpochs else { throw ByteReader.Malformed() }
+        func number() throws(ByteReader.Malformed) -> Int64 {
+            hasEpochs ? try reader.compact() : try reader.number()
         }
-    }
-
-    private init(
-        _ kind: Kind, _ database: [UInt8], _ reader: inout ByteReader
-    ) throws(ByteReader.Malformed) {
-        self.kind = kind
-        self.database = database
-        zone = try reader.compact()
-        generation = try reader.compact()
-        access = try reader.compact()
-        cursor = try reader.compact()
-        skipTombstonesThrough = try reader.compact()
-        reverse = Reverse(below: try reader.compact(), end: try reader.compact())
-        issuedMilliseconds = try reader.compact()
-        epochs = try TokenEpochs(from: &reader)
-        if reverse?.below == 0 { reverse = nil }
-    }
-
-    private init(
-        beforeEpochs kind: Kind, _ database: [UInt8], _ reader: inout ByteReader
-    ) throws(ByteReader.Malformed) {
-        self.kind = kind
-        self.database = database
-        zone = try reader.number()
-        generation = try reader.number()
-        access = try reader.number()
-        epochs = TokenEpochs(
-            own: Epoch(number: try reader.number(), identifier: try reader.number()))
-        cursor = try reader.number()
-        skipTombstonesThrough = try reader.number()
-        reverse = Reverse(below: try reader.number(), end: try reader.number())
-        issuedMilliseconds = try reader.number()
-        if reverse?.below == 0 { reverse = nil }
+        zone = try number()
+        generation = try number()
+        access = try number()
+        let ownEpoch =
+            hasEpochs ? nil : Epoch(number: try reader.number(), identifier: try reader.number())
+        cursor = try number()
+        skipTombstonesThrough = try number()
+        let below = try number()
+        let end = try number()
+        reverse = below == 0 ? nil : Reverse(below: below, end: end)
+        issuedMilliseconds = try number()
+        if let ownEpoch {
+            epochs = TokenEpochs(own: ownEpoch)
+        } else {
+            epochs = try TokenEpochs(from: &reader)
+        }
     }
 }

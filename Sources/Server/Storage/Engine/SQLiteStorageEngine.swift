@@ -34,7 +34,7 @@ public final class SQLiteStorageEngine: StorageEngine {
     /// Waits for the disk; meant for the start of a service.
     ///
     /// - Parameters:
-    ///   - folder: The path of the folder.
+    ///   - path: The path of the folder.
     ///   - access: Alone, unless a service may have the folder.
     ///   - limits: How much is kept open, and how many writes share a commit.
     ///   - world: Its random bytes name epochs and make the signing key; its clocks tell when a machine was

@@ -23,7 +23,9 @@ public protocol RecordStore: Sendable {
 
     /// Runs `body` on one snapshot.
     ///
-    /// - Parameter length: How much `body` reads: a long read must not block the caller's thread.
+    /// - Parameters:
+    ///   - length: How much `body` reads: a long read must not block the caller's thread.
+    ///   - body: Reads the snapshot.
     /// - Throws: what `body` throws, or ``StorageError``.
     func read<Outcome: Sendable>(
         _ length: ReadLength,

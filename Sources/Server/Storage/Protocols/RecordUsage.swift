@@ -1,7 +1,7 @@
 /// How much a database holds, as quotas count it. The database counts by itself, whoever puts rows,
 /// deletes zones or purges tombstones.
 public protocol RecordUsage {
-    /// The bytes of the living records: their names and stored fields (``RecordRow/sizeBytes``). A
+    /// The bytes of the living records: their names and stored fields (`RecordRow.sizeBytes`). A
     /// counter; costs one row.
     var recordBytes: Int64 { get throws }
 

@@ -8,14 +8,19 @@ public protocol SchemaDirectory: Sendable {
     /// Adds types and fields that do not exist yet, in one transaction. Existing fields keep their type and
     /// index marks; what exceeds the limits is left out.
     ///
-    /// - Parameter limits: ``Limits/fieldsPerRecordType`` and ``Limits/recordTypesPerContainer``.
+    /// - Parameters:
+    ///   - address: The container and its environment.
+    ///   - fields: The fields, each with its type.
+    ///   - limits: `fieldsPerRecordType` and `recordTypesPerContainer` count.
     func extendSchema(
         of address: ContainerAddress, with fields: [SchemaFieldRow], limits: Limits
     ) async throws -> SchemaExtension
 
     /// Replaces all types, fields, roles and grants; users keep those of their roles that remain.
     ///
-    /// - Parameter schema: Its version is that of the schema which it replaces.
+    /// - Parameters:
+    ///   - address: The container and its environment.
+    ///   - schema: Its version is that of the schema which it replaces.
     /// - Returns: The new version; nil, with nothing changed, when the schema has changed meanwhile.
     func replaceSchema(
         of address: ContainerAddress, by schema: SchemaRows

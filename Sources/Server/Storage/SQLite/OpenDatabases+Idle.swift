@@ -39,7 +39,7 @@ extension OpenDatabases {
             do {
                 try await removeLog(of: address)
             } catch {
-                // As above.
+                // All its writes were answered after their commits; the log goes when the database is next closed.
             }
         }
         return state.withLock { state in

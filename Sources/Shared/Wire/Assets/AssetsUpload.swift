@@ -91,7 +91,7 @@ public enum AssetsUpload: Endpoint {
 }
 
 /// Why one asset of a request could not be served.
-public struct AssetFailure: Error, Hashable, Sendable {
+public struct AssetFailure: Error, WireObject, Hashable, Sendable {
     public var recordName: String?
     public var fieldName: String?
     public var error = ServiceError.unread
@@ -101,9 +101,7 @@ public struct AssetFailure: Error, Hashable, Sendable {
         self.fieldName = fieldName
         self.error = error
     }
-}
 
-extension AssetFailure: WireObject {
     public init() {}
 
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {

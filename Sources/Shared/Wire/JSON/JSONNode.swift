@@ -124,45 +124,50 @@ public struct JSONNode {
         JSONNode(words: words, strings: strings, index: index)
     }
 
-    public struct Members: Sequence, IteratorProtocol {
-        private let node: JSONNode
-        private var index: Int
-        private let end: Int
+    /// What lies inside an object or an array, from its first word to its last.
+    fileprivate struct Contents {
+        let node: JSONNode
+        var index: Int
+        let end: Int
 
-        fileprivate init(node: JSONNode) {
+        /// - Parameter isRead: Whether the value is of the kind that is asked for; else there is nothing inside.
+        @inline(__always)
+        init(of node: JSONNode, isRead: Bool) {
             self.node = node
             index = node.index + 1
-            end = node.isObject ? node.nextIndex - 1 : index
+            end = isRead ? node.nextIndex - 1 : index
         }
+
+        /// The next value, which stands `offset` words further on; nil at the end.
+        @inline(__always)
+        mutating func next(after offset: Int = 0) -> JSONNode? {
+            guard index < end else { return nil }
+            let value = node.node(at: index + offset)
+            index = value.nextIndex
+            return value
+        }
+    }
+
+    public struct Members: Sequence, IteratorProtocol {
+        private var contents: Contents
+
+        fileprivate init(node: JSONNode) { contents = Contents(of: node, isRead: node.isObject) }
 
         @inline(__always)
         public mutating func next() -> (key: JSONText, value: JSONNode)? {
-            guard index < end else { return nil }
-            let key = node.node(at: index)
-            let value = node.node(at: index + 1)
-            index = value.nextIndex
+            let key = contents.node.node(at: contents.index)
+            guard let value = contents.next(after: 1) else { return nil }
             return (key.text, value)
         }
     }
 
     public struct Elements: Sequence, IteratorProtocol {
-        private let node: JSONNode
-        private var index: Int
-        private let end: Int
+        private var contents: Contents
 
-        fileprivate init(node: JSONNode) {
-            self.node = node
-            index = node.index + 1
-            end = node.isArray ? node.nextIndex - 1 : index
-        }
+        fileprivate init(node: JSONNode) { contents = Contents(of: node, isRead: node.isArray) }
 
         @inline(__always)
-        public mutating func next() -> JSONNode? {
-            guard index < end else { return nil }
-            let element = node.node(at: index)
-            index = element.nextIndex
-            return element
-        }
+        public mutating func next() -> JSONNode? { contents.next() }
     }
 }
 

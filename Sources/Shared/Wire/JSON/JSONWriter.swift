@@ -86,13 +86,7 @@ public struct JSONWriter: ~Copyable {
     /// Writes a member's key, a literal without quotes, backslashes and control characters.
     @inline(__always)
     public mutating func key(_ key: StaticString) {
-        let length = key.utf8CodeUnitCount
-        reserve(length + 4)
-        comma()
-        push(UInt8(ascii: "\""))
-        (memory + count).update(from: key.utf8Start, count: length)
-        count += length
-        push(UInt8(ascii: "\""))
+        quoted(key)
         push(UInt8(ascii: ":"))
         needsComma = false
     }
@@ -169,14 +163,20 @@ public struct JSONWriter: ~Copyable {
     /// Writes a string literal without quotes, backslashes and control characters.
     @inline(__always)
     public mutating func word(_ word: StaticString) {
-        let length = word.utf8CodeUnitCount
-        reserve(length + 3)
+        quoted(word)
+        needsComma = true
+    }
+
+    /// Writes a literal in quotes, and reserves room for one byte after it.
+    @inline(__always)
+    private mutating func quoted(_ literal: StaticString) {
+        let length = literal.utf8CodeUnitCount
+        reserve(length + 4)
         comma()
         push(UInt8(ascii: "\""))
-        (memory + count).update(from: word.utf8Start, count: length)
+        (memory + count).update(from: literal.utf8Start, count: length)
         count += length
         push(UInt8(ascii: "\""))
-        needsComma = true
     }
 
     /// Writes a string with the escapes that JSON demands and no others.

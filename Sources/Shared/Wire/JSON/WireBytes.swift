@@ -33,8 +33,11 @@ private let emptyObject = Array("{}".utf8)
 ///
 /// A double that is not finite, for which JSON has no word, becomes `null`.
 ///
-/// - Parameter documentedCodesOnly: Whether errors in it have the `serverErrorCode`s that CloudKit documents
-///   and no others: for clients that know no others.
+/// - Parameters:
+///   - value: The body.
+///   - reservingBytes: How many bytes it probably has.
+///   - documentedCodesOnly: Whether errors in it have the `serverErrorCode`s that CloudKit documents and no
+///     others: for clients that know no others.
 public func wireBytes(
     of value: some WireWritable, reservingBytes: Int = 512, documentedCodesOnly: Bool = false
 ) -> [UInt8] {

@@ -1,8 +1,6 @@
 import StratusRecords
 
 extension QueryDictionary: WireObject {
-    public init() {}
-
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.required("recordType", &recordType)
         try coder.defaulted("filterBy", &filterBy)

@@ -12,6 +12,8 @@ public struct QueryDictionary: Hashable, Sendable {
         self.sortBy = sortBy
     }
 
+    public init() {}
+
     /// One condition.
     public struct Filter: Hashable, Sendable {
         public var comparator: Comparator

@@ -145,29 +145,19 @@ extension RecordResult: WireReadable, WireWritable {
     }
 }
 
-extension RecordResult.Tombstone: WireReadable, WireWritable {
-    public init(wire node: JSONNode) throws(WireError) {
-        self.init(
-            recordName: try node.required("recordName"),
-            recordType: try node.optional("recordType"),
-            zoneID: try node.optional("zoneID"),
-            recordChangeTag: try node.optional("recordChangeTag"))
-    }
-
-    public func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("recordName", recordName)
-            writer.member("deleted", true)
-            writer.optional("recordType", recordType)
-            writer.optional("recordChangeTag", recordChangeTag)
-            writer.optional("zoneID", zoneID)
-        }
+extension RecordResult.Tombstone: WireObject {
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.required("recordName", &recordName)
+        // What tells it from a record.
+        var isDeleted = true
+        try coder.required("deleted", &isDeleted)
+        try coder.optional("recordType", &recordType)
+        try coder.optional("recordChangeTag", &recordChangeTag)
+        try coder.optional("zoneID", &zoneID)
     }
 }
 
 extension RecordFailure: WireObject {
-    public init() {}
-
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.optional("recordName", &recordName)
         try coder.optional("zoneID", &zoneID)

@@ -94,7 +94,7 @@ public enum RecordResult: Hashable, Sendable {
 
     /// What is left of a deleted record.
     public struct Tombstone: Hashable, Sendable {
-        public var recordName: String
+        public var recordName = ""
         /// An extension: the framework's deletion callback has the type.
         public var recordType: String?
         public var zoneID: ZoneIDDictionary?
@@ -110,6 +110,8 @@ public enum RecordResult: Hashable, Sendable {
             self.recordType = recordType
             self.zoneID = zoneID
         }
+
+        public init() {}
     }
 }
 
@@ -137,4 +139,6 @@ public struct RecordFailure: Hashable, Sendable {
         self.serverRecord = serverRecord
         self.ancestorRecord = ancestorRecord
     }
+
+    public init() {}
 }

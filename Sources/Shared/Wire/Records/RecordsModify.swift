@@ -4,7 +4,7 @@ import StratusRecords
 public enum RecordsModify: Endpoint {
     public static let path = "records/modify"
 
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireObject, Hashable, Sendable {
         public var operations: [Operation] = []
         /// The zone of operations whose record names none; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
@@ -26,6 +26,17 @@ public enum RecordsModify: Endpoint {
             self.desiredKeys = desiredKeys
             self.numbersAsStrings = numbersAsStrings
             self.operationID = operationID
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("operations", &operations)
+            try coder.optional("zoneID", &zoneID)
+            try coder.defaulted("atomic", &isAtomic)
+            try coder.optional("desiredKeys", &desiredKeys)
+            try coder.numbersAsStrings(&numbersAsStrings)
+            try coder.optional("operationID", &operationID)
         }
     }
 
@@ -73,19 +84,6 @@ public enum RecordsModify: Endpoint {
 
     /// One result per operation, in the request's order.
     public typealias Answer = RecordsLookup.Answer
-}
-
-extension RecordsModify.Request: WireObject {
-    public init() {}
-
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.required("operations", &operations)
-        try coder.optional("zoneID", &zoneID)
-        try coder.defaulted("atomic", &isAtomic)
-        try coder.optional("desiredKeys", &desiredKeys)
-        try coder.numbersAsStrings(&numbersAsStrings)
-        try coder.optional("operationID", &operationID)
-    }
 }
 
 extension RecordsModify.Operation {

@@ -1,7 +1,7 @@
 import StratusRecords
 
 /// The body of an answer that failed as a whole (HTTP status other than 200).
-public struct ErrorBody: Hashable, Sendable {
+public struct ErrorBody: WireObject, Hashable, Sendable {
     public var uuid = ""
     public var error = ServiceError.unread
     /// One result per operation, when an atomic batch failed.
@@ -12,9 +12,7 @@ public struct ErrorBody: Hashable, Sendable {
         self.error = error
         self.records = records
     }
-}
 
-extension ErrorBody: WireObject {
     public init() {}
 
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {

@@ -1,5 +1,5 @@
 /// A person's part in a share.
-public struct ParticipantDictionary: Hashable, Sendable {
+public struct ParticipantDictionary: WireObject, Hashable, Sendable {
     /// Given by the service; nil for a participant who is being added.
     public var participantID: String?
     public var userIdentity = UserIdentityDictionary(userRecordName: nil)
@@ -24,6 +24,18 @@ public struct ParticipantDictionary: Hashable, Sendable {
         self.permission = permission
         self.isApprovedRequester = isApprovedRequester
         self.dateAddedMilliseconds = dateAddedMilliseconds
+    }
+
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("participantId", &participantID)
+        try coder.defaulted("userIdentity", &userIdentity)
+        try coder.defaulted("type", &role)
+        try coder.defaulted("acceptanceStatus", &status)
+        try coder.defaulted("permission", &permission)
+        try coder.flag("isApprovedRequester", &isApprovedRequester)
+        try coder.optional("dateAdded", &dateAddedMilliseconds)
     }
 }
 
@@ -66,19 +78,5 @@ extension ParticipantStatus {
     /// Reads the documented words and CloudKit JS's own.
     public init?(word: String) {
         self.init(rawValue: word == "PENDING" ? "INVITED" : word)
-    }
-}
-
-extension ParticipantDictionary: WireObject {
-    public init() {}
-
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.optional("participantId", &participantID)
-        try coder.defaulted("userIdentity", &userIdentity)
-        try coder.defaulted("type", &role)
-        try coder.defaulted("acceptanceStatus", &status)
-        try coder.defaulted("permission", &permission)
-        try coder.flag("isApprovedRequester", &isApprovedRequester)
-        try coder.optional("dateAdded", &dateAddedMilliseconds)
     }
 }

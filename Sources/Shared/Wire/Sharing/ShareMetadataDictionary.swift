@@ -1,7 +1,7 @@
 import StratusRecords
 
 /// What is behind the short GUID of a share's link, as one caller sees it.
-public struct ShareMetadataDictionary: Hashable, Sendable {
+public struct ShareMetadataDictionary: WireObject, Hashable, Sendable {
     public var shortGUID = ShortGUIDDictionary()
     public var containerIdentifier: String?
     public var environment: ContainerEnvironment?
@@ -41,9 +41,7 @@ public struct ShareMetadataDictionary: Hashable, Sendable {
     public init(shortGUID: ShortGUIDDictionary) {
         self.shortGUID = shortGUID
     }
-}
 
-extension ShareMetadataDictionary: WireObject {
     public init() {}
 
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {

@@ -4,7 +4,7 @@ import StratusRecords
 ///
 /// An extension: CloudKit knows Apple's own sign-in alone. The API token is in the query, as everywhere.
 public enum IdentityExchange {
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireObject, Hashable, Sendable {
         public var container = ""
         /// `development` or `production`.
         public var environment = ContainerEnvironment.development
@@ -24,19 +24,17 @@ public enum IdentityExchange {
             self.nonce = nonce
             self.staysSignedIn = staysSignedIn
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("container", &container)
+            try coder.required("environment", &environment)
+            try coder.required("identityToken", &identityToken)
+            try coder.required("nonce", &nonce)
+            try coder.flag("staySignedIn", &staysSignedIn)
+        }
     }
 
     public typealias Answer = DevSignIn.Answer
-}
-
-extension IdentityExchange.Request: WireObject {
-    public init() {}
-
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.required("container", &container)
-        try coder.required("environment", &environment)
-        try coder.required("identityToken", &identityToken)
-        try coder.required("nonce", &nonce)
-        try coder.flag("staySignedIn", &staysSignedIn)
-    }
 }

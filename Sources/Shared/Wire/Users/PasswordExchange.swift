@@ -6,7 +6,7 @@ import StratusRecords
 /// An extension: CloudKit leaves signing in to Apple's own pages. The API token is in the query, as
 /// everywhere.
 public enum PasswordExchange {
-    public struct Request: Hashable, Sendable {
+    public struct Request: WireObject, Hashable, Sendable {
         public var container = ""
         /// `development` or `production`.
         public var environment = ContainerEnvironment.development
@@ -24,19 +24,17 @@ public enum PasswordExchange {
             self.password = password
             self.staysSignedIn = staysSignedIn
         }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("container", &container)
+            try coder.required("environment", &environment)
+            try coder.required("emailAddress", &emailAddress)
+            try coder.required("password", &password)
+            try coder.flag("staySignedIn", &staysSignedIn)
+        }
     }
 
     public typealias Answer = DevSignIn.Answer
-}
-
-extension PasswordExchange.Request: WireObject {
-    public init() {}
-
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.required("container", &container)
-        try coder.required("environment", &environment)
-        try coder.required("emailAddress", &emailAddress)
-        try coder.required("password", &password)
-        try coder.flag("staySignedIn", &staysSignedIn)
-    }
 }

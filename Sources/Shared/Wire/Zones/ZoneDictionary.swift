@@ -49,6 +49,8 @@ public struct ZoneDictionary: Hashable, Sendable {
         self.shareRecordName = shareRecordName
         self.encryptionScope = encryptionScope
     }
+
+    public init() {}
 }
 
 /// One zone of an answer, or why it is not there.
@@ -63,6 +65,8 @@ public struct ZoneFailure: Error, Hashable, Sendable {
         self.zoneID = zoneID
         self.error = error
     }
+
+    public init() {}
 }
 
 extension ZoneIDDictionary {
@@ -89,8 +93,6 @@ extension ZoneIDDictionary {
 }
 
 extension ZoneDictionary: WireObject {
-    public init() {}
-
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.required("zoneID", &zoneID)
         try coder.optional("syncToken", &syncToken)
@@ -105,8 +107,6 @@ extension ZoneDictionary: WireObject {
 }
 
 extension ZoneFailure: WireObject {
-    public init() {}
-
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.required("zoneID", &zoneID)
         try coder.error(&error)
