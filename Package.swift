@@ -207,11 +207,14 @@ let package = Package(
                 "StratusStorage", "StratusWire",
             ],
             path: "Sources/Testing"),
+        // Files that forget, tear and fail, as SQLite sees them.
+        .target(
+            name: "FaultFiles", dependencies: [grdbSQLite], path: "Sources/Simulation/FaultFiles"),
         // Many worlds from seeds: what is promised, checked in each.
         .target(
             name: "StratusSimulation",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
+                "FaultFiles", "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
                 "StratusRuntime",
                 "StratusService", "StratusStorage", "StratusSync", "StratusTesting", "StratusWire",
             ],
@@ -411,8 +414,6 @@ let package = Package(
             path: "Tests/Documents/DocumentationTests"),
         // Reads the tree's texts alone.
         .testTarget(name: "TidyTests", path: "Tests/Documents/TidyTests"),
-        // Files that forget, tear and fail.
-        .target(name: "FaultFiles", dependencies: [grdbSQLite], path: "Tests/FaultFiles"),
         // What tests need that meet a program from outside: its process, bare connections.
         .target(name: "TestProcesses", path: "Tests/Shared/Processes"),
         // A server of this process on a free port.

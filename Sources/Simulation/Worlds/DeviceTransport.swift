@@ -55,8 +55,18 @@ final class DeviceTransport: AccountTransport {
         if isDead { throw TransportError(.noRoute, "The process of this device has ended.") }
     }
 
+    /// The process that served ended meanwhile: what it answers arrives nowhere.
+    private func checkService(_ endCount: Int) throws {
+        guard cloud.endCount == endCount else {
+            throw TransportError(.answerLost, "The service's process ended.")
+        }
+    }
+
     /// To the service as it is now: after a restore it is another one, and knows no session of before.
     func inner() async throws -> InProcessTransport {
+        guard cloud.isRunning else {
+            throw TransportError(.noRoute, "The service's process has ended.")
+        }
         let (service, generation) = cloud.current
         let known = state.withLock { $0.generation == generation ? $0.inner : nil }
         if let known { return known }
@@ -115,6 +125,7 @@ final class DeviceTransport: AccountTransport {
         try checkAlive()
         // Whoever does not hear the answer does not hear its time.
         let heard = Mutex<AnswerTime?>(nil)
+        let endCount = cloud.endCount
         let answered: Result<Answer, any Error>
         do {
             answered = .success(
@@ -126,6 +137,7 @@ final class DeviceTransport: AccountTransport {
         } catch {
             answered = .failure(error)
         }
+        try checkService(endCount)
         if path == RecordsModify.path, let died = state.withLock({ $0.afterBatch.take() }) {
             die()
             died()
@@ -133,6 +145,7 @@ final class DeviceTransport: AccountTransport {
         if fault == .doubled, mayDouble {
             // What the second one is answered, nobody hears.
             _ = try? await serve(nil)
+            try checkService(endCount)
         }
         try checkAlive()
         try await world.sleep(dice.milliseconds(below: 30) / 1_000)
@@ -236,9 +249,11 @@ final class DeviceTransport: AccountTransport {
             if dice.isCutOff {
                 throw TransportError(.noRoute, "The simulation has no network here.")
             }
+            let endCount = cloud.endCount
             let payload = try await inner().nextNotification(
                 at: webcourierURL, timeoutSeconds: timeoutSeconds)
             try checkAlive()
+            try checkService(endCount)
             guard let payload else { return nil }
             switch cloud.pushFault(for: device, dice) {
             case .dropped: continue

@@ -41,6 +41,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case keepsUses = "A2"
     /// A3: the file does not say any more which assets are here.
     case forgetsAssets = "A3"
+    /// D1: disks say that they have what they were given; seen where files are on disks.
+    case lyingDisk = "D1"
 
     /// What a device is answered without a request; nil where it is served.
     func answer<Request>(insteadOf request: Request, in scope: DatabaseScope?) -> ZonesModify

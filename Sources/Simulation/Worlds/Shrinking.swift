@@ -17,6 +17,13 @@ public enum Shrinking {
         }
     }
 
+    /// The same of a world on files.
+    public static func story(ofSeedOnFiles seed: UInt64, mutation: Mutation? = nil) -> Story? {
+        story(of: Simulation.steps(ofSeedOnFiles: seed)) { kept in
+            Simulation.runOnFiles(seed: seed, keeping: kept, mutation: mutation).violations
+        }
+    }
+
     /// The same of a world of mapped objects.
     public static func story(ofMappedSeed seed: UInt64) -> Story? {
         story(of: MappedPlan(seed: seed).steps.map { "\($0)" }) { kept in

@@ -22,6 +22,15 @@ final class SimulatedCloud: Sendable {
         var pushRate: Double
         var lines: [String] = []
         var requestCount = 0
+        /// How often the service's process ended.
+        var endCount = 0
+        var isRunning = true
+        var trouble: String?
+    }
+
+    /// The service cannot go on.
+    struct Lost: Error, CustomStringConvertible {
+        var description: String
     }
 
     static let container = "iCloud.org.example.Simulation"
@@ -29,17 +38,50 @@ final class SimulatedCloud: Sendable {
     let world: SeededWorld
     private let keepsLines: Bool
     private let table: FaultTable
+    /// Where its files are; nil in memory.
+    private let disk: SimulatedDisk?
     private let state: Mutex<State>
 
-    init(_ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable) {
+    /// Of a service in memory.
+    convenience init(_ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable) {
+        self.init(
+            world, pushRate: pushRate, keepsLines: keepsLines, table: table, disk: nil,
+            storage: SQLiteStorageEngine.inMemory(world: world.world("storage")))
+    }
+
+    /// Of a service with its files on a disk.
+    convenience init(
+        _ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable,
+        on disk: SimulatedDisk
+    ) throws {
+        self.init(
+            world, pushRate: pushRate, keepsLines: keepsLines, table: table, disk: disk,
+            storage: try Self.storage(on: disk, world, 0))
+    }
+
+    private init(
+        _ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable,
+        disk: SimulatedDisk?, storage: SQLiteStorageEngine
+    ) {
         self.world = world
         self.keepsLines = keepsLines
         self.table = table
-        let storage = SQLiteStorageEngine.inMemory(world: world.world("storage"))
+        self.disk = disk
         state = Mutex(
             State(
                 service: Self.service(storage, world, 0), storage: storage,
                 pushes: SeededNumbers(seed: world.seed ^ 0x5055_5348), pushRate: pushRate))
+    }
+
+    private static func storage(
+        on disk: SimulatedDisk, _ world: SeededWorld, _ generation: Int
+    ) throws -> SQLiteStorageEngine {
+        var limits = StorageLimits()
+        limits.reserveBytes = 0
+        // The log is moved into the file within a world.
+        limits.logPagesBeforeCheckpoint = 20
+        return try SQLiteStorageEngine(
+            folder: disk.path, limits: limits, world: world.world("storage \(generation)"))
     }
 
     private static func service(
@@ -90,6 +132,59 @@ final class SimulatedCloud: Sendable {
     func endFaults() {
         state.withLock { $0.pushRate = 0 }
         current.service.faults?.clear()
+        disk?.endTrouble()
+    }
+
+    // MARK: A process that ends
+
+    /// How often the service's process ended: an answer of one that has ended reaches nobody.
+    var endCount: Int { state.withLock { $0.endCount } }
+
+    var isRunning: Bool { state.withLock { $0.isRunning } }
+
+    /// Why the service is not what it was.
+    var trouble: String? { state.withLock { $0.trouble } ?? disk?.trouble.map { "\($0)" } }
+
+    /// The process ends before one of its next writes, and another one begins some seconds later.
+    func endService(_ end: SimulatedDisk.End, later: Int) {
+        disk?.end(end, later: later) { [self] in
+            state.withLock { state in
+                state.endCount += 1
+                state.isRunning = false
+            }
+            note("service", "ended", "\(end)")
+            _ = world.world("operator").startTask("service begins again") { [self] in
+                // Fails when the world is over.
+                if (try? await world.pass(seconds: 5)) != nil { beginAgain() }
+            }
+        }
+    }
+
+    private func beginAgain() {
+        guard let disk else { return }
+        let generation = current.generation + 1
+        do {
+            let storage = try Self.storage(on: disk, world, generation)
+            let service = Self.service(storage, world, generation)
+            state.withLock { state in
+                state.storage = storage
+                state.service = service
+                state.generation = generation
+                state.isRunning = true
+            }
+            note("service", "began again", "")
+        } catch {
+            state.withLock { $0.trouble = "the service does not begin again: \(error)" }
+        }
+    }
+
+    /// The service, as soon as there is one.
+    func running() async throws -> CloudService {
+        while !isRunning {
+            if let trouble { throw Lost(description: trouble) }
+            try await world.pass(seconds: 1)
+        }
+        return current.service
     }
 
     // MARK: What only an operator or the person does

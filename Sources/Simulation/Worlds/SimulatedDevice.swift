@@ -26,7 +26,7 @@ final class SimulatedDevice {
     private let settings: SyncSettings
     private let resolver: (any ConflictResolver)?
     private(set) var user: Int
-    private(set) var files: [Int: MemoryCacheFile] = [:]
+    private(set) var files: [Int: UserFile] = [:]
     private(set) var cache: CloudCache?
     private var transport: DeviceTransport?
     private var isKilled = KillSwitch()
@@ -36,14 +36,17 @@ final class SimulatedDevice {
     private let declaresTypes: Bool
     /// Where the world's files are.
     private let photoFolder: URL?
+    /// Where the disks of its users are; nil where its files are in memory.
+    private let diskFolder: URL?
     private var openings = 0
     private(set) var wasStarted = false
 
     init(
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
         settings: SyncSettings, resolver: (any ConflictResolver)? = nil, declaresTypes: Bool,
-        photoFolder: URL? = nil, mutation: Mutation?
+        photoFolder: URL? = nil, diskFolder: URL? = nil, mutation: Mutation?
     ) {
+        self.diskFolder = diskFolder
         self.photoFolder = photoFolder
         self.resolver = resolver
         self.declaresTypes = declaresTypes
@@ -61,9 +64,9 @@ final class SimulatedDevice {
     func opened() throws -> CloudCache {
         if let cache, !isKilled.isThrown { return cache }
         drop()
-        let file = try files[user] ?? MemoryCacheFile(assetFolder: photoFolder(ofUser: user))
+        let file = try files[user] ?? newFile()
         files[user] = file
-        file.setWriteTrouble(nil)
+        file.endTrouble()
         if let sql = mutation?.sqlAtOpening { try file.execute(sql) }
         let transport = DeviceTransport(
             cloud, user: Self.name(ofUser: user), device: name, dice: dice, world: world,
@@ -71,13 +74,11 @@ final class SimulatedDevice {
         openings += 1
         let connection = CloudConnection(
             transport: transport, hasAccount: true, deviceID: name, world: world,
-            keyStore: MemoryKeyStore())
+            keyStore: MemoryKeyStore(), operationFolder: Self.operationFolder)
         let container = CKContainer(
             identifier: SimulatedCloud.container, connection: connection)
-        let cache = try CloudCache(
-            memory: file, container: container, settings: settings,
-            resolver: resolver, types: declaresTypes ? WatchedQuery.types : nil,
-            world: world)
+        let cache = try file.opened(
+            container, settings, resolver, declaresTypes ? WatchedQuery.types : nil, world)
         self.transport = transport
         self.cache = cache
         isKilled = KillSwitch()
@@ -85,6 +86,10 @@ final class SimulatedDevice {
         try watch(cache)
         return cache
     }
+
+    /// No step begins a long-lived operation, so nothing is made there.
+    static let operationFolder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("stratus-simulation-operations")
 
     /// Where the photos of a user lie; nil in a world without any.
     func photoFolder(ofUser user: Int) -> URL? {
@@ -113,17 +118,37 @@ final class SimulatedDevice {
         return text.flatMap { Int64($0) } ?? 0
     }
 
+    private func newFile() throws -> UserFile {
+        guard let diskFolder else {
+            return .memory(try MemoryCacheFile(assetFolder: photoFolder(ofUser: user)))
+        }
+        let name = "\(name)-\(Self.name(ofUser: user))"
+        return .disk(
+            try SimulatedDisk(
+                diskFolder.appendingPathComponent(name).path,
+                seed: name.utf8.reduce(seeded.seed) { $0 &* 31 &+ UInt64($1) },
+                lies: mutation == .lyingDisk))
+    }
+
     // MARK: Ends
 
     /// The process ends now.
     func kill() throws {
         transport?.die()
+        if cache != nil, !isKilled.isThrown, case .disk(let disk) = files[user] {
+            try disk.end(.killed)
+        }
         try cache?.close()
         drop()
     }
 
-    /// The app lets go of the cache without a word.
-    func drop() {
+    /// The app lets go of the cache without a word, and opens it again while the former one still writes. On a disk the
+    /// process ends: what the kernel tells the next cache of the former one's writes has no place in the world's order.
+    func letGo() throws {
+        if case .disk = files[user] { try kill() } else { drop() }
+    }
+
+    private func drop() {
         cache = nil
         transport = nil
         shadows = []
@@ -133,7 +158,10 @@ final class SimulatedDevice {
     /// The process ends at a write to come, or the disk is full for some.
     func setTrouble(_ trouble: MemoryCacheFile.WriteTrouble, later: Int, writes: Int) throws {
         _ = try opened()
-        guard let file = files[user], let transport else { return }
+        if case .disk(let disk) = files[user] {
+            return trouble == .storageFull ? fill(disk) : end(disk, .killed, later: later)
+        }
+        guard case .memory(let file) = files[user], let transport else { return }
         let first = file.writeCount + 1 + later
         let isKilled = isKilled
         file.setWriteTrouble { number in
@@ -146,11 +174,39 @@ final class SimulatedDevice {
         }
     }
 
+    /// The power goes at a write to come.
+    func cutPower(_ end: SimulatedDisk.End, later: Int) throws {
+        _ = try opened()
+        if case .disk(let disk) = files[user] { self.end(disk, end, later: later) }
+    }
+
+    private func end(_ disk: SimulatedDisk, _ end: SimulatedDisk.End, later: Int) {
+        disk.end(end, later: later) { [isKilled, transport, cloud, name] in
+            isKilled.throwOver()
+            transport?.die()
+            cloud.note(name, "ended", "\(end)")
+        }
+    }
+
+    /// The disk is full for a minute.
+    private func fill(_ disk: SimulatedDisk) {
+        disk.isFull(true)
+        _ = world.startTask("room again") { [world] in
+            // At the end of the world there is no room to make.
+            try? await world.sleep(60)
+            disk.isFull(false)
+        }
+    }
+
     /// The process ends when its next batch of records was served, and before it hears so.
     func dieUnanswered() throws {
         let cache = try opened()
         let isKilled = isKilled
-        transport?.dieUnanswered { [weak cache] in
+        transport?.dieUnanswered { [weak cache, file = files[user]] in
+            if !isKilled.isThrown, case .disk(let disk) = file {
+                // What cannot be copied is found by whoever opens it.
+                try? disk.end(.killed)
+            }
             isKilled.throwOver()
             // Of an ended process nobody hears whether its file could be closed.
             try? cache?.close()
@@ -158,7 +214,7 @@ final class SimulatedDevice {
     }
 
     func endTrouble() {
-        for file in files.values { file.setWriteTrouble(nil) }
+        for file in files.values { file.endTrouble() }
         transport?.dieUnanswered(nil)
     }
 

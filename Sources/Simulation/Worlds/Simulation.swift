@@ -35,26 +35,75 @@ public enum Simulation {
         seed: UInt64, keeping kept: Set<Int>? = nil, keepsLines: Bool = false,
         mutation: Mutation? = nil, table: FaultTable = FaultTable()
     ) -> SimulationOutcome {
-        let world = SeededWorld(seed: seed)
-        let plan = Plan(seed: seed)
-        let cloud = SimulatedCloud(
-            world, pushRate: plan.faultRate * 2, keepsLines: keepsLines, table: table)
-        var violations: [String]
+        run(
+            Plan(seed: seed), keeping: kept, keepsLines: keepsLines, mutation: mutation,
+            table: table)
+    }
+
+    /// The same where service and devices have their files on disks that forget: processes are killed and the power goes
+    /// between any two writes of a file, the service's too, and the next ones begin with what is left.
+    ///
+    /// The files are real, and so is all that reads and writes them. What is not: SQLite's files are kept apart below
+    /// it, as a disk would, and the threads that wait for a disk are steps of the world.
+    public static func runOnFiles(
+        seed: UInt64, keeping kept: Set<Int>? = nil, keepsLines: Bool = false,
+        mutation: Mutation? = nil, table: FaultTable = FaultTable()
+    ) -> SimulationOutcome {
+        run(
+            Plan(seed: seed, isOnFiles: true), keeping: kept, keepsLines: keepsLines,
+            mutation: mutation, table: table)
+    }
+
+    private static func run(
+        _ plan: Plan, keeping kept: Set<Int>?, keepsLines: Bool, mutation: Mutation?,
+        table: FaultTable
+    ) -> SimulationOutcome {
+        let world = SeededWorld(seed: plan.seed)
+        var outcome = SimulationOutcome(
+            seed: plan.seed, violations: [], trace: 0, lines: [], requestCount: 0)
+        let folder = WorldFolder()
         do {
-            violations = try world.runHere {
-                try await SimulationRun(plan, cloud, mutation: mutation, table: table)
-                    .run(keeping: kept)
+            let cloud = try cloud(
+                of: plan, world, keepsLines: keepsLines, table: table, folder: folder,
+                diskLies: mutation == .lyingDisk)
+            defer {
+                outcome.lines = cloud.lines
+                outcome.requestCount = cloud.requestCount
+            }
+            outcome.violations = try world.runHere {
+                try await SimulationRun(
+                    plan, cloud, mutation: mutation, table: table, folder: folder
+                ).run(keeping: kept)
             }
         } catch {
-            violations = ["the world ended with \(error)"]
+            outcome.violations = [folder.without("the world ended with \(error)")]
         }
-        return SimulationOutcome(
-            seed: seed, violations: violations, trace: world.trace, lines: cloud.lines,
-            requestCount: cloud.requestCount)
+        outcome.trace = world.trace
+        return outcome
+    }
+
+    private static func cloud(
+        of plan: Plan, _ world: SeededWorld, keepsLines: Bool, table: FaultTable,
+        folder: WorldFolder, diskLies: Bool
+    ) throws -> SimulatedCloud {
+        let pushRate = plan.faultRate * 2
+        guard plan.isOnFiles else {
+            return SimulatedCloud(
+                world, pushRate: pushRate, keepsLines: keepsLines, table: table)
+        }
+        let disk = try SimulatedDisk(
+            folder.url().appendingPathComponent("service").path, seed: plan.seed, lies: diskLies)
+        return try SimulatedCloud(
+            world, pushRate: pushRate, keepsLines: keepsLines, table: table, on: disk)
     }
 
     /// The steps of a world, as text.
     public static func steps(ofSeed seed: UInt64) -> [String] {
         Plan(seed: seed).steps.map { "\($0)" }
+    }
+
+    /// The steps of a world on files, as text.
+    public static func steps(ofSeedOnFiles seed: UInt64) -> [String] {
+        Plan(seed: seed, isOnFiles: true).steps.map { "\($0)" }
     }
 }

@@ -23,6 +23,7 @@ extension SimulationRun {
             device.dice.end()
             device.endTrouble()
         }
+        _ = try await cloud.running()
         var troubles: [String] = []
         for round in 0..<Self.rounds {
             troubles = []

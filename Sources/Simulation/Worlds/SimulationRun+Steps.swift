@@ -14,10 +14,13 @@ extension SimulationRun {
         case .start(let number): try devices[number].start()
         case .stop(let number): try devices[number].stop()
         case .kill(let number): try devices[number].kill()
-        case .drop(let number): devices[number].drop()
+        case .drop(let number): try devices[number].letGo()
         case .killAtWrite(let number, let later, let isAfter):
             try devices[number].setTrouble(
                 isAfter ? .killedAfter : .killedBefore, later: later, writes: 1)
+        case .cutPower(let number, let later, let end):
+            try devices[number].cutPower(end, later: later)
+        case .endService(let later, let end): cloud.endService(end, later: later)
         case .dieUnanswered(let number): try devices[number].dieUnanswered()
         case .transfer(let user): try await transfer(user)
         case .fillDisk(let number, let writes):
@@ -81,12 +84,12 @@ extension SimulationRun {
     ) throws -> Bool {
         do {
             try device.opened().save(item, in: scope)
-            return true
+            if device.openCache != nil { return true }
         } catch {
             // The disk was full or the process ended; the file says which.
-            let there = try device.opened().record(for: item.recordID, in: scope)
-            return there?[field] as Int64? == number
         }
+        let there = try device.opened().record(for: item.recordID, in: scope)
+        return there?[field] as Int64? == number
     }
 
     func noteEdit(
@@ -116,8 +119,8 @@ extension SimulationRun {
             try device.opened().delete(id, in: scope)
         } catch {
             // As in save(_:_:_:field:number:).
-            guard try device.opened().record(for: id, in: scope) == nil else { return }
         }
+        guard try device.opened().record(for: id, in: scope) == nil else { return }
         ledger.deleted(key, life: life, by: device.user)
     }
 
@@ -140,7 +143,8 @@ extension SimulationRun {
         ledger.left(owner: 0, by: device.user)
         do {
             try device.opened().deleteZone(zone, in: .shared)
-            strangers.insert(device.user)
+            // Of a process that has ended nobody knows.
+            if device.openCache != nil { strangers.insert(device.user) }
         } catch {
             // As above.
             return

@@ -18,13 +18,20 @@ final class SimulationRun {
     var shareURL: URL?
     /// The record names of the users, as the service gave them.
     var userRecordNames: [String] = []
-    let photos = Photos()
+    let photos: Photos
+    /// Where the files of the world are.
+    let folder: WorldFolder
     /// Users who left the share, and did not join again.
     var strangers: Set<Int> = []
 
     var world: SeededWorld { cloud.world }
 
-    init(_ plan: Plan, _ cloud: SimulatedCloud, mutation: Mutation?, table: FaultTable) {
+    init(
+        _ plan: Plan, _ cloud: SimulatedCloud, mutation: Mutation?, table: FaultTable,
+        folder: WorldFolder = WorldFolder()
+    ) {
+        self.folder = folder
+        photos = Photos(in: folder)
         self.plan = plan
         self.cloud = cloud
         self.mutation = mutation
@@ -42,6 +49,7 @@ final class SimulationRun {
             if !violations.isEmpty { return violations }
         }
         try await becomeQuiet()
+        if let trouble = cloud.trouble { violations.append(folder.without(trouble)) }
         return violations
     }
 
@@ -60,7 +68,8 @@ final class SimulationRun {
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
                 settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
                 declaresTypes: number.isMultiple(of: 2),
-                photoFolder: plan.hasAssets ? try photos.folder() : nil, mutation: mutation)
+                photoFolder: plan.hasAssets ? try photos.folder() : nil,
+                diskFolder: plan.isOnFiles ? try folder.url() : nil, mutation: mutation)
             devices.append(device)
             if plan.startsRunning[number] { try device.start() }
         }
@@ -68,7 +77,7 @@ final class SimulationRun {
 
     /// A device without faults, for what nobody tests here.
     func clean(_ user: Int, _ device: String = "clean") async throws -> CKContainer {
-        let service = cloud.current.service
+        let service = try await cloud.running()
         let session = try await service.signInForDevelopment(
             user: SimulatedDevice.name(ofUser: user))
         let transport = InProcessTransport(
@@ -77,7 +86,8 @@ final class SimulationRun {
             identifier: SimulatedCloud.container,
             connection: CloudConnection(
                 transport: transport, hasAccount: true, deviceID: device,
-                world: world.world(device), keyStore: MemoryKeyStore()))
+                world: world.world(device), keyStore: MemoryKeyStore(),
+                operationFolder: SimulatedDevice.operationFolder))
     }
 
     /// The first user shares the zone that stays, and the others join.

@@ -21,8 +21,7 @@ extension StratusSim {
         @Flag(help: "Draw the first seed; it is printed.") var fresh = false
         @Option(help: "How many processes at once.") var processes = 2
         @Option(help: "A file with the counts so far.") var resume: String?
-        @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
-        @Flag(help: "Worlds of mapped objects.") var mapped = false
+        @OptionGroup var lane: Lane
         @Flag(help: "Stop at the first world that breaks a promise.") var first = false
 
         func run() throws {
@@ -31,9 +30,19 @@ extension StratusSim {
             let began = World.live.uptimeSeconds()
             let start = fresh ? UInt64(World.live.random() * 900_000_000) + 1 : seed
             print("The first seed is \(start).")
-            while progress.worlds < worlds, !(first && !progress.failed.isEmpty) {
-                if let seconds, World.live.uptimeSeconds() - began > seconds { break }
-                for part in try nextChunks(start, after: progress.worlds) { progress.add(part) }
+            var next = progress.worlds
+            var running: [(process: Process, output: Pipe)] = []
+            while true {
+                let isOver = seconds.map { World.live.uptimeSeconds() - began > $0 } ?? false
+                let isEnough = isOver || first && !progress.failed.isEmpty
+                while !isEnough, running.count < processes, next < worlds {
+                    let count = min(Self.worldsPerProcess, worlds - next)
+                    running.append(try chunk(start + UInt64(next), count))
+                    next += count
+                }
+                // In the order of their seeds: the file says how many of the first ones are done.
+                guard !running.isEmpty else { break }
+                progress.add(try outcome(of: running.removeFirst()))
                 progress.seconds = before + World.live.uptimeSeconds() - began
                 try write(progress)
             }
@@ -41,28 +50,18 @@ extension StratusSim {
             if !progress.failed.isEmpty { throw ExitCode.failure }
         }
 
-        private func nextChunks(_ start: UInt64, after done: Int) throws -> [Progress] {
-            var next = done
-            var running: [(process: Process, output: Pipe)] = []
-            while running.count < processes, next < worlds {
-                let count = min(Self.worldsPerProcess, worlds - next)
-                running.append(try chunk(start + UInt64(next), count))
-                next += count
-            }
-            return try running.map { process, output in
-                let bytes = output.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                return try JSONDecoder().decode(Progress.self, from: bytes)
-            }
+        private func outcome(of chunk: (process: Process, output: Pipe)) throws -> Progress {
+            let bytes = chunk.output.fileHandleForReading.readDataToEndOfFile()
+            chunk.process.waitUntilExit()
+            return try JSONDecoder().decode(Progress.self, from: bytes)
         }
 
         private func chunk(_ seed: UInt64, _ count: Int) throws -> (Process, Pipe) {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
                 .resolvingSymlinksInPath()
-            process.arguments = ["chunk", "--seed", "\(seed)", "--worlds", "\(count)"]
-            if mapped { process.arguments? += ["--mapped"] }
-            if let mutation { process.arguments? += ["--mutation", mutation.rawValue] }
+            process.arguments =
+                ["chunk", "--seed", "\(seed)", "--worlds", "\(count)"] + lane.arguments
             process.environment = ProcessInfo.processInfo.environment.merging(
                 StratusSim.oneHashing
             ) { $1 }
@@ -92,10 +91,9 @@ extension StratusSim {
             print(table.text)
             for (seed, violations) in progress.failed.sorted(by: { $0.key < $1.key }) {
                 print("seed \(seed): \(violations.prefix(3).joined(separator: "; "))")
-                let flag = mapped ? " --mapped" : ""
                 print(
-                    "    stratus-sim replay \(seed)\(flag), or shortened:"
-                        + " stratus-sim shrink \(seed)\(flag)")
+                    "    stratus-sim replay \(seed)\(lane.suffix), or shortened:"
+                        + " stratus-sim shrink \(seed)\(lane.suffix)")
             }
             let rate = Double(progress.worlds) / max(0.001, progress.seconds)
             print(

@@ -34,17 +34,13 @@ struct StratusSim: ParsableCommand {
             abstract: "Runs one world again, and tells all that happens in it.")
 
         @Argument(help: "The seed.") var seed: UInt64
-        @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+        @OptionGroup var lane: Lane
         @Option(help: "Only these steps, such as 3,7,12.") var steps: String?
-        @Flag(help: "A world of mapped objects.") var mapped = false
 
         func run() throws {
             StratusSim.takeOneHashing()
             let kept = steps.map { Set($0.split(separator: ",").compactMap { Int($0) }) }
-            let outcome =
-                mapped
-                ? Simulation.runMapped(seed: seed, keeping: kept, keepsLines: true)
-                : Simulation.run(seed: seed, keeping: kept, keepsLines: true, mutation: mutation)
+            let outcome = lane.run(seed: seed, keeping: kept, keepsLines: true)
             for line in outcome.lines { print(line) }
             for violation in outcome.violations { print("BROKEN: \(violation)") }
             print("trace \(String(outcome.trace, radix: 16)), seed \(seed)")
@@ -57,25 +53,19 @@ struct StratusSim: ParsableCommand {
             abstract: "Tells the shortest story that still breaks a promise.")
 
         @Argument(help: "The seed.") var seed: UInt64
-        @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
-        @Flag(help: "A world of mapped objects.") var mapped = false
+        @OptionGroup var lane: Lane
 
         func run() throws {
             StratusSim.takeOneHashing()
             StratusSim.beQuiet()
-            let found =
-                mapped
-                ? Shrinking.story(ofMappedSeed: seed)
-                : Shrinking.story(ofSeed: seed, mutation: mutation)
-            guard let story = found else {
+            guard let story = lane.story(ofSeed: seed) else {
                 print("Seed \(seed) keeps every promise.")
                 return
             }
             for (place, step) in zip(story.kept, story.steps) { print("\(place): \(step)") }
             for violation in story.violations { print("BROKEN: \(violation)") }
             let steps = story.kept.map { "\($0)" }.joined(separator: ",")
-            print(
-                "Again: stratus-sim replay \(seed) --steps \(steps)\(mapped ? " --mapped" : "")")
+            print("Again: stratus-sim replay \(seed) --steps \(steps)\(lane.suffix)")
             throw ExitCode.failure
         }
     }
@@ -86,18 +76,14 @@ struct StratusSim: ParsableCommand {
 
         @Option var seed: UInt64
         @Option var worlds: Int
-        @Option var mutation: Mutation?
-        @Flag var mapped = false
+        @OptionGroup var lane: Lane
 
         func run() throws {
             StratusSim.beQuiet()
             let table = FaultTable()
             var progress = Progress()
             for number in 0..<UInt64(worlds) {
-                let outcome =
-                    mapped
-                    ? Simulation.runMapped(seed: seed + number, table: table)
-                    : Simulation.run(seed: seed + number, mutation: mutation, table: table)
+                let outcome = lane.run(seed: seed + number, table: table)
                 progress.worlds += 1
                 progress.requests += outcome.requestCount
                 if !outcome.violations.isEmpty {

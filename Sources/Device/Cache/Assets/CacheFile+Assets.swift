@@ -68,8 +68,10 @@ extension CacheFile {
 
     func assetBytes(_ database: Database) throws -> Int64 {
         try Int64.fetchOne(
-            database,
-            sql: "SELECT sum(bytes) FROM (SELECT max(sizeBytes) AS bytes FROM asset GROUP BY file)")
+            database.cachedStatement(
+                sql:
+                    "SELECT sum(bytes) FROM (SELECT max(sizeBytes) AS bytes FROM asset GROUP BY file)"
+            ))
             ?? 0
     }
 
@@ -102,11 +104,11 @@ extension CacheFile {
     /// The files that nobody uses, but for those that this process holds.
     private func unusedAssets(_ database: Database) throws -> [KeptFile] {
         try Row.fetchAll(
-            database,
-            sql: """
-                SELECT key, file, sizeBytes FROM asset
-                WHERE NOT EXISTS (SELECT 1 FROM assetUse WHERE assetUse.key = asset.key)
-                """
+            database.cachedStatement(
+                sql: """
+                    SELECT key, file, sizeBytes FROM asset
+                    WHERE NOT EXISTS (SELECT 1 FROM assetUse WHERE assetUse.key = asset.key)
+                    """)
         ).map { KeptFile(key: $0[0], file: $0[1], sizeBytes: $0[2]) }
             .filter { !assets.isLeased($0.file) }
     }

@@ -37,21 +37,22 @@ extension CacheFile {
         try read { database in
             guard try self.number(Self.answered, database) >= number else { return nil }
             return try String.fetchOne(
-                database, sql: "SELECT value FROM flag WHERE database = 0 AND name = ?",
+                database.cachedStatement(
+                    sql: "SELECT value FROM flag WHERE database = 0 AND name = ?"),
                 arguments: [Self.answer]) ?? ""
         }
     }
 
     private func number(_ name: String, _ database: Database) throws -> Int64 {
         let text = try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE database = 0 AND name = ?",
+            database.cachedStatement(sql: "SELECT value FROM flag WHERE database = 0 AND name = ?"),
             arguments: [name])
         return text.flatMap { Int64($0) } ?? 0
     }
 
     private func set(_ name: String, _ value: String, _ database: Database) throws {
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (0, ?, ?)",
-            arguments: [name, value])
+        try database.cachedStatement(
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (0, ?, ?)"
+        ).execute(arguments: [name, value])
     }
 }

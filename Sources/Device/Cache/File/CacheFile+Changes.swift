@@ -25,7 +25,8 @@ extension CacheFile {
         of ids: Set<RecordID>, in scope: CKDatabase.Scope, isOfSystem: Bool = false,
         _ database: Database
     ) throws {
-        let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM change") ?? 0
+        let last =
+            try Int64.fetchOne(database.cachedStatement(sql: "SELECT max(id) FROM change")) ?? 0
         let id = last + max(1, Int64(ids.count))
         var content = JSONWriter(reservingBytes: 64 + ids.count * 48)
         if ids.count <= Self.recordsKept {
@@ -54,7 +55,10 @@ extension CacheFile {
     }
 
     static func lastChange(in pool: any DatabaseReader) throws -> Int64 {
-        try pool.read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM change") ?? 0 }
+        // One statement sees one moment without a transaction.
+        try pool.unsafeRead {
+            try Int64.fetchOne($0.cachedStatement(sql: "SELECT max(id) FROM change")) ?? 0
+        }
     }
 
     /// What other processes did since the last call; nil when they did nothing.
@@ -64,11 +68,12 @@ extension CacheFile {
             let (rows, oldest) = try read { database in
                 (
                     try Row.fetchAll(
-                        database,
-                        sql:
-                            "SELECT id, origin, database, records FROM change WHERE id > ? ORDER BY id",
-                        arguments: [seen]),
-                    try Int64.fetchOne(database, sql: "SELECT min(id) FROM change") ?? 0
+                        database.cachedStatement(
+                            sql:
+                                "SELECT id, origin, database, records FROM change WHERE id > ? ORDER BY id"
+                        ), arguments: [seen]),
+                    try Int64.fetchOne(database.cachedStatement(sql: "SELECT min(id) FROM change"))
+                        ?? 0
                 )
             }
             guard let last = rows.last else { return nil }

@@ -9,11 +9,11 @@ extension CacheFile {
     func reports(after id: Int64, limit: Int) throws -> [CacheReport] {
         try read { database in
             let rows = try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT id, database, time, kind, content FROM report WHERE id > ?
-                    ORDER BY id LIMIT ?
-                    """, arguments: [id, limit])
+                database.cachedStatement(
+                    sql: """
+                        SELECT id, database, time, kind, content FROM report WHERE id > ?
+                        ORDER BY id LIMIT ?
+                        """), arguments: [id, limit])
             return try rows.map { row in
                 let scope = CKDatabase.Scope(rawValue: row[1]) ?? .private
                 let content: StoredReport
@@ -41,7 +41,7 @@ extension CacheFile {
 
     func removeReports(_ ids: [Int64]) throws {
         try write { database in
-            let statement = try database.makeStatement(sql: "DELETE FROM report WHERE id = ?")
+            let statement = try database.cachedStatement(sql: "DELETE FROM report WHERE id = ?")
             for id in ids { try statement.execute(arguments: [id]) }
         }
     }
@@ -55,19 +55,19 @@ extension CacheStore {
         for event in events {
             guard let (kind, subject, content) = try StoredReport.parts(of: event) else { continue }
             if !subject.isEmpty {
-                try database.execute(
-                    sql: "DELETE FROM report WHERE \(isHere) AND kind = ? AND subject = ?",
-                    arguments: [kind, subject])
+                try database.cachedStatement(
+                    sql: "DELETE FROM report WHERE \(isHere) AND kind = ? AND subject = ?"
+                ).execute(arguments: [kind, subject])
             }
-            try database.execute(
+            try database.cachedStatement(
                 sql: """
                     INSERT INTO report (database, time, kind, subject, content)
                     VALUES (?, ?, ?, ?, ?)
-                    """,
-                arguments: [
-                    scope.rawValue, world.nowMilliseconds(), kind, subject,
-                    try content.encoded(),
-                ])
+                    """
+            ).execute(arguments: [
+                scope.rawValue, world.nowMilliseconds(), kind, subject,
+                try content.encoded(),
+            ])
             let id = database.lastInsertedRowID
             try file.noteAssets(of: event, report: id, database)
             try dropOldReports(below: id, database)

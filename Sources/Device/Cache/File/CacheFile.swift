@@ -29,6 +29,8 @@ final class CacheFile: Sendable {
     let disk: DiskQueue
     /// The declared types, by the text that the file had of them last.
     let knownTypes = Mutex<(text: String, types: [String: IndexedType])>(("", [:]))
+    /// The texts of queries whose statements the connections keep.
+    let keptQueries = Mutex<Set<String>>([])
     /// Sees to it that an app's own SQL stays with its own tables.
     let appStatements = AppStatements()
     /// Rows that queries and observers have read.

@@ -79,24 +79,12 @@ public final class MemoryCacheFile: Sendable {
 
     /// What is said once of a database, such as `clockOffset`; nil where nothing is.
     package func flag(_ name: String, ofDatabase scope: Int) throws -> String? {
-        try queue.read { database in
-            try String.fetchOne(
-                database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
-                arguments: [scope, name])
-        }
+        try queue.unsafeRead { try StoredCacheFile.flag(name, ofDatabase: scope, $0) }
     }
 
     /// How many rows each table has.
     package func rowCounts() throws -> [String: Int] {
-        try queue.read { database in
-            let tables = try String.fetchAll(
-                database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-            var counts: [String: Int] = [:]
-            for table in tables {
-                counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)")
-            }
-            return counts
-        }
+        try queue.read { try StoredCacheFile.rowCounts($0) }
     }
 
     func nextWriteTrouble() -> WriteTrouble? {

@@ -18,6 +18,8 @@ struct FoundRecord: Sendable {
 extension CacheStore {
     /// Rows of an order's beginning that are looked at before the conditions choose the way.
     private static let rowsTriedInOrder = 300
+    /// Texts of queries whose statements are kept at the most.
+    static let queriesKept = 100
 
     /// The records of the query's page, in order; one more than the limit where there are more.
     func find(_ query: CompiledQuery, _ database: Database) throws -> [FoundRecord] {
@@ -62,7 +64,7 @@ extension CacheStore {
 
     private func zoneIDs(_ database: Database) throws -> [Int64: ZoneID] {
         let rows = try Row.fetchAll(
-            database, sql: "SELECT id, name, owner FROM zone WHERE \(isHere)")
+            database.cachedStatement(sql: "SELECT id, name, owner FROM zone WHERE \(isHere)"))
         return Dictionary(
             uniqueKeysWithValues: rows.map { row in
                 (row[0] as Int64, ZoneID(name: row[1], ownerName: row[2]))
@@ -85,7 +87,7 @@ extension CacheStore {
             sql += " AND \(filter.sql)"
             arguments += StatementArguments(filter.arguments)
         }
-        let rows = try Row.fetchCursor(database, sql: sql, arguments: arguments)
+        let rows = try Row.fetchCursor(statement(sql, database), arguments: arguments)
         while let row = try rows.next() {
             guard let (record, zoneKey) = try found(row, zones),
                 query.matches(record, searchable: type?.searchedFields)
@@ -136,13 +138,13 @@ extension CacheStore {
             conditions.append(filter.sql)
             arguments += StatementArguments(filter.arguments)
         }
-        let rows = try Row.fetchCursor(
-            database,
-            sql: """
-                SELECT r.type, r.system, r.parent, r.fields, r.name, r.zone
-                FROM \(source) CROSS JOIN record AS r ON r.id = i.record
-                WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order.sql)
-                """, arguments: arguments)
+        let statement = try statement(
+            """
+            SELECT r.type, r.system, r.parent, r.fields, r.name, r.zone
+            FROM \(source) CROSS JOIN record AS r ON r.id = i.record
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(order.sql)
+            """, database)
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
         var matches: [FoundRecord] = []
         while matches.count < wanted, let row = try rows.next() {
             guard let (record, zoneKey) = try found(row, zones),
@@ -152,6 +154,16 @@ extension CacheStore {
                 FoundRecord(record: record, place: query.place(of: record, zoneKey: zoneKey)))
         }
         return matches
+    }
+
+    /// A query's statement, which the connection keeps: an app asks few queries, and observers ask theirs again and
+    /// again. What comes beyond so many texts is prepared each time.
+    private func statement(_ sql: String, _ database: Database) throws -> Statement {
+        let isKept = file.keptQueries.withLock { kept in
+            if kept.count < Self.queriesKept { kept.insert(sql) }
+            return kept.contains(sql)
+        }
+        return try isKept ? database.cachedStatement(sql: sql) : database.makeStatement(sql: sql)
     }
 
     private static func list(_ column: String, _ keys: some Collection<Int64>) -> String {

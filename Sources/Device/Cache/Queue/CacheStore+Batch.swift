@@ -29,12 +29,12 @@ extension CacheStore {
     /// The zones whose changes must be fetched before all that is pending can be sent.
     func zonesWithUnanswered() throws -> [ZoneID] {
         try read { database in
-            let rows = try Row.fetchAll(
-                database,
+            let statement = try database.cachedStatement(
                 sql: """
                     SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
                         AND id IN (SELECT zone FROM pending WHERE \(Self.isUnanswered)) ORDER BY id
                     """)
+            let rows = try Row.fetchAll(statement)
             return rows.map { ZoneRow($0).id }
         }
     }
@@ -70,7 +70,8 @@ extension CacheStore {
             var zones: [Int64: ZoneRow] = [:]
             let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
             let zoneRows = try Row.fetchCursor(
-                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1")
+                database.cachedStatement(
+                    sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"))
             while let row = try zoneRows.next() {
                 let zone = ZoneRow(row)
                 zones[zone.key] = zone
@@ -158,11 +159,11 @@ extension CacheStore {
         else { return false }
         let name = row.change.id.name
         let isReferredTo = try Bool.fetchOne(
-            database,
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM record
-                    WHERE zone = ? AND name <> ? AND (parent = ? OR instr(fields, ?) > 0))
-                """, arguments: [zone.key, name, name, Data("\"\(name)\"".utf8)])
+            database.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM record
+                        WHERE zone = ? AND name <> ? AND (parent = ? OR instr(fields, ?) > 0))
+                    """), arguments: [zone.key, name, name, Data("\"\(name)\"".utf8)])
         return isReferredTo != true
     }
 

@@ -185,17 +185,18 @@ extension CacheStore {
                 for id in ids {
                     guard let zone = try zone(id.zoneID, database) else { continue }
                     zones.insert(id.zoneID)
-                    try database.execute(
-                        sql: "\(reset) WHERE zone = ? AND name = ?",
-                        arguments: [zone.key, id.name])
+                    try database.cachedStatement(sql: "\(reset) WHERE zone = ? AND name = ?")
+                        .execute(arguments: [zone.key, id.name])
                 }
             } else {
-                try database.execute(
-                    sql: "\(reset) WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)")
+                try database.cachedStatement(
+                    sql: "\(reset) WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)"
+                ).execute()
                 zones = Set(
                     try Row.fetchAll(
-                        database,
-                        sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 4"
+                        database.cachedStatement(
+                            sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 4"
+                        )
                     ).map { ZoneRow($0).id })
             }
             try file.noteChange(of: [], in: scope, database)

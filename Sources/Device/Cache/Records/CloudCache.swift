@@ -137,7 +137,8 @@ public final class CloudCache: Sendable {
             file.lock.watchMemory { [weak self, world] in
                 _ = world.startTask("file in memory") { [weak self] in self?.hearOthers() }
             }
-        } else {
+        } else if world.runOnDisk == nil {
+            // A simulated world has one process at each file, and knows of all that begins in it.
             let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in
                 self?.hearOthers()
             }

@@ -3,6 +3,7 @@ import GRDB
 import Logging
 import StratusClient
 import StratusRuntime
+import StratusWire
 
 /// Something that happened while syncing, for troubleshooting. It has no values of fields.
 public struct LoggedEvent: Hashable, Sendable, Codable {
@@ -71,11 +72,23 @@ extension CacheFile {
             try statement.execute(arguments: [
                 Int64((event.date.timeIntervalSince1970 * 1_000).rounded()), event.scope,
                 event.level, event.kind,
-                String(decoding: try JSONEncoder().encode(event.details), as: UTF8.self),
+                Self.json(event.details),
             ])
         }
         try database.cachedStatement(sql: "DELETE FROM event WHERE id <= ?")
             .execute(arguments: [database.lastInsertedRowID - Int64(CacheLog.limit)])
+    }
+
+    /// The details as JSON, their names in order.
+    private static func json(_ details: [String: String]) -> String {
+        var json = JSONWriter(reservingBytes: 64 + details.count * 32)
+        json.object { json in
+            for (name, value) in details.sorted(by: { $0.key < $1.key }) {
+                json.key(name)
+                json.string(value)
+            }
+        }
+        return String(decoding: json.finish(), as: UTF8.self)
     }
 
     /// The last events, the oldest first.

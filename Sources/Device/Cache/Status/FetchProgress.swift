@@ -85,18 +85,18 @@ extension FetchProgress {
 
     static func read(_ name: String, _ scope: Int, _ database: Database) throws -> FetchProgress? {
         try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
+            database.cachedStatement(sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
             arguments: [scope, name]
         ).map { FetchProgress(text: $0) }
     }
 
     static func readAll(_ scope: Int, _ database: Database) throws -> FetchProgress? {
         let texts = try String.fetchAll(
-            database,
-            sql: """
-                SELECT value FROM flag
-                WHERE database = ? AND name LIKE 'applied/%' AND value IS NOT NULL
-                """, arguments: [scope])
+            database.cachedStatement(
+                sql: """
+                    SELECT value FROM flag
+                    WHERE database = ? AND name LIKE 'applied/%' AND value IS NOT NULL
+                    """), arguments: [scope])
         return texts.map { FetchProgress(text: $0) }.reduce(nil) { $0?.joined(with: $1) ?? $1 }
     }
 

@@ -17,9 +17,11 @@ extension CacheFile {
     }
 
     static func encryptedKeys(in pool: any DatabaseReader) throws -> EncryptedKeys {
-        try pool.read { database in
+        // One statement sees one moment without a transaction.
+        try pool.unsafeRead { database in
             var keys: EncryptedKeys = [:]
-            let rows = try Row.fetchCursor(database, sql: "SELECT type, key FROM encryptedField")
+            let rows = try Row.fetchCursor(
+                database.cachedStatement(sql: "SELECT type, key FROM encryptedField"))
             while let row = try rows.next() {
                 keys[row[0], default: []].insert(row[1])
             }

@@ -9,9 +9,11 @@ extension CacheStore {
     static func clockOffset(
         of scope: CKDatabase.Scope, in pool: any DatabaseReader
     ) throws -> Int64? {
-        try pool.read { database in
+        // One statement sees one moment without a transaction.
+        try pool.unsafeRead { database in
             let text = try String.fetchOne(
-                database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
+                database.cachedStatement(
+                    sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
                 arguments: [scope.rawValue, CacheFlag.clockOffset.rawValue])
             return text.flatMap { Int64($0) }
         }

@@ -25,11 +25,12 @@ extension CacheStore {
             guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
             if let token = row.token, !token.isEmpty { return .token(token) }
             // A first fetch stays one until it has ended, however often it is begun.
-            try database.execute(
+            try database.cachedStatement(
                 sql: """
                     UPDATE zone SET pass = pass + 1, isRefetching =
                         CASE WHEN pass = 0 OR isRefetching = 2 THEN 2 ELSE 1 END WHERE id = ?
-                    """, arguments: [row.key])
+                    """
+            ).execute(arguments: [row.key])
             try forgetProgress(of: row, database)
             return .everything
         }
@@ -103,13 +104,13 @@ extension CacheStore {
             if !page.moreComing { try ended(zone, &lost, &outcome, database) }
             try noteProgress(page, of: zone, database)
             if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
-            try database.execute(
+            try database.cachedStatement(
                 sql: """
                     UPDATE zone SET token = ?, state = max(state, 1),
                         isRefetching = isRefetching * ?, needsFetch = needsFetch AND ?
                     WHERE id = ?
-                    """,
-                arguments: [page.token, page.moreComing, page.moreComing, zone.key])
+                    """
+            ).execute(arguments: [page.token, page.moreComing, page.moreComing, zone.key])
             try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
         }
     }
@@ -179,14 +180,13 @@ extension CacheStore {
         let areDeletionsNamed =
             try zone.isFirstFetch || lost != nil && !isRemade(zone, database)
         let names = try String.fetchAll(
-            database,
-            sql: """
-                SELECT name FROM record WHERE zone = ? AND pass <> ? AND (system IS NOT NULL
-                    OR name IN (SELECT name FROM pending WHERE zone = ? AND kind = 0
-                        AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
-                ORDER BY id
-                """,
-            arguments: [zone.key, zone.pass, zone.key, areDeletionsNamed])
+            database.cachedStatement(
+                sql: """
+                    SELECT name FROM record WHERE zone = ? AND pass <> ? AND (system IS NOT NULL
+                        OR name IN (SELECT name FROM pending WHERE zone = ? AND kind = 0
+                            AND baseType IS NULL AND isUncertain <> 0 AND NOT ?))
+                    ORDER BY id
+                    """), arguments: [zone.key, zone.pass, zone.key, areDeletionsNamed])
         var missing: [CKRecord] = []
         for name in names {
             if try sendLost(name, zone, &lost, database) { continue }

@@ -39,10 +39,10 @@ extension CacheStore {
     func zones() throws -> [ZoneID] {
         try read { database in
             try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state <> 2 ORDER BY id
-                    """
+                database.cachedStatement(
+                    sql: """
+                        SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state <> 2 ORDER BY id
+                        """)
             ).map { ZoneRow($0).id }
         }
     }
@@ -50,12 +50,12 @@ extension CacheStore {
     func attentionItems() throws -> [AttentionItem] {
         try read { database in
             let rows = try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT \(PendingRow.columns), zone.name, zone.owner
-                    FROM pending JOIN zone ON zone.id = pending.zone
-                    WHERE errorCode IS NOT NULL AND zone.\(isHere) ORDER BY sequence
-                    """)
+                database.cachedStatement(
+                    sql: """
+                        SELECT \(PendingRow.columns), zone.name, zone.owner
+                        FROM pending JOIN zone ON zone.id = pending.zone
+                        WHERE errorCode IS NOT NULL AND zone.\(isHere) ORDER BY sequence
+                        """))
             return try rows.compactMap { row in
                 let pending = try PendingRow(
                     row,
@@ -71,12 +71,12 @@ extension CacheStore {
     func pendingIDs(limit: Int) throws -> [RecordID] {
         try read { database in
             try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT pending.name, zone.name, zone.owner FROM pending
-                    JOIN zone ON zone.id = pending.zone WHERE zone.\(isHere)
-                    ORDER BY sequence LIMIT ?
-                    """, arguments: [limit]
+                database.cachedStatement(
+                    sql: """
+                        SELECT pending.name, zone.name, zone.owner FROM pending
+                        JOIN zone ON zone.id = pending.zone WHERE zone.\(isHere)
+                        ORDER BY sequence LIMIT ?
+                        """), arguments: [limit]
             ).map { RecordID(name: $0[0], zoneID: ZoneID(name: $0[1], ownerName: $0[2])) }
         }
     }
@@ -89,7 +89,7 @@ extension CacheStore {
             status.lastFetchMilliseconds = try flag(.lastFetch, database).flatMap { Int64($0) }
             status.lastSendMilliseconds = try flag(.lastSend, database).flatMap { Int64($0) }
             status.fetch = try FetchProgress.readAll(scope.rawValue, database)
-            return try Row.fetchOne(database, sql: countsSQL)
+            return try Row.fetchOne(database.cachedStatement(sql: countsSQL))
         }
         guard let counts else { return }
         status.zonesAwaitingUpdate += held.withLock { $0.count }

@@ -67,16 +67,18 @@ extension CacheStore {
     /// still had it.
     func fetchZonesAhead(butFor named: Set<ZoneID>, _ database: Database) throws {
         let rows = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
-                    AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
-                        OR 'ahead/' || id IN (SELECT name FROM flag WHERE \(isHere)))
-                """)
+            database.cachedStatement(
+                sql: """
+                    SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
+                        AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
+                            OR 'ahead/' || id IN (SELECT name FROM flag WHERE \(isHere)))
+                    """))
         for row in rows.map({ ZoneRow($0) }) where !named.contains(row.id) {
             try needFetch(of: row, database)
         }
-        try database.execute(sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'ahead/%'")
+        try database.cachedStatement(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'ahead/%'"
+        ).execute()
     }
 
     // MARK: Zones

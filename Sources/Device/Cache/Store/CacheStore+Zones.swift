@@ -232,9 +232,9 @@ extension CacheStore {
                 if isNew { try noteLoss(inReturned: row, database) }
                 // Somebody else could make it.
                 if row.state == .refused { try zoneIsThere(row, database) }
-                try database.execute(
-                    sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?",
-                    arguments: [row.key])
+                try database.cachedStatement(
+                    sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?"
+                ).execute(arguments: [row.key])
                 try setGeneration(pages.generations[id], of: row, database)
             }
             let named = Set(pages.changed).union(pages.deleted.map(\.zone))
@@ -280,7 +280,8 @@ extension CacheStore {
         isFull: Bool, doubted: [ZoneID], _ database: Database
     ) throws -> [ZoneRow] {
         let rows = try Row.fetchAll(
-            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state IN (1, 5)"
+            database.cachedStatement(
+                sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state IN (1, 5)")
         ).map { ZoneRow($0) }
         return isFull ? rows : rows.filter { doubted.contains($0.id) }
     }

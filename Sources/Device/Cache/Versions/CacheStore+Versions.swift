@@ -37,12 +37,12 @@ extension CacheStore {
     func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
         guard versions.newerRecords == .haltZone else { return [:] }
         let rows = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT zone.id, zone.name, zone.owner, flag.name, flag.value FROM flag
-                JOIN zone ON zone.\(isHere) AND flag.name LIKE 'newer/' || zone.id || '/%'
-                WHERE flag.\(isHere)
-                """)
+            database.cachedStatement(
+                sql: """
+                    SELECT zone.id, zone.name, zone.owner, flag.name, flag.value FROM flag
+                    JOIN zone ON zone.\(isHere) AND flag.name LIKE 'newer/' || zone.id || '/%'
+                    WHERE flag.\(isHere)
+                    """))
         var held: [Int64: ZoneID] = [:]
         for row in rows {
             let type = (row[3] as String).split(separator: "/", maxSplits: 2).last.map(String.init)
@@ -62,7 +62,7 @@ extension CacheStore {
         guard let version = version(of: record), version.found > version.current else { return }
         let name = "newer/\(zone.key)/\(record.type)"
         let known = try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
+            database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
             arguments: [name])
         if let known = known.flatMap({ Int64($0) }), known >= version.found { return }
         try database.execute(

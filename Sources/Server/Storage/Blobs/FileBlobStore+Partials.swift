@@ -10,7 +10,7 @@ extension FileBlobStore {
         if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: partials) }
         let owner = partials + "/" + name.owner
         let path = owner + "/" + name.name + "." + Self.boot
-        return try await WorkThread.disk.run { [folder, partials] in
+        return try await WorkThread(world).run { [folder, partials] in
             try DataFolder.makeFolder(partials)
             try DataFolder.makeFolder(owner)
             // By it the database is known to have blobs, and is looked through.
@@ -31,7 +31,7 @@ extension FileBlobStore {
 
     func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64] {
         let owner = partials + "/" + owner.owner
-        return try await WorkThread.disk.run {
+        return try await WorkThread(world).run {
             var sizes: [String: Int64] = [:]
             for name in try DataFolder.names(in: owner) where name.hasSuffix("." + Self.boot) {
                 var status = stat()
@@ -44,7 +44,7 @@ extension FileBlobStore {
     }
 
     func removePartials(leftBefore milliseconds: Int64) async throws {
-        try await WorkThread.disk.run { [partials] in
+        try await WorkThread(world).run { [partials] in
             for owner in try DataFolder.names(in: partials) {
                 let folder = partials + "/" + owner
                 for name in try DataFolder.names(in: folder) {

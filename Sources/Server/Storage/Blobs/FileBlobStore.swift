@@ -19,7 +19,7 @@ struct FileBlobStore: BlobStore {
     func begin() async throws -> any BlobWriter {
         if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: incoming) }
         let path = incoming + "/" + String(world.randomNumber(), radix: 16)
-        return try await WorkThread.disk.run { [folder, incoming] in
+        return try await WorkThread(world).run { [folder, incoming] in
             try DataFolder.makeFolder(incoming)
             let file = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
@@ -35,7 +35,7 @@ struct FileBlobStore: BlobStore {
 
     func open(_ name: BlobName) async throws -> (any BlobReader)? {
         let path = Self.path(of: name, in: folder)
-        return try await WorkThread.disk.run {
+        return try await WorkThread(world).run {
             let file = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard file >= 0 else {
                 if errno == ENOENT { return nil }
@@ -53,7 +53,7 @@ struct FileBlobStore: BlobStore {
 
     func delete(_ name: BlobName) async throws {
         let path = Self.path(of: name, in: folder)
-        try await WorkThread.disk.run {
+        try await WorkThread(world).run {
             guard unlink(path) == 0 || errno == ENOENT else {
                 throw StorageError.blob(errno: errno, path: path)
             }
@@ -62,7 +62,7 @@ struct FileBlobStore: BlobStore {
 
     func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob] {
         let part = folder + "/" + BlobName.hexadecimal([byte])
-        return try await WorkThread.disk.run {
+        return try await WorkThread(world).run {
             var blobs: [StoredBlob] = []
             for second in try DataFolder.names(in: part) {
                 for file in try DataFolder.names(in: part + "/" + second) {

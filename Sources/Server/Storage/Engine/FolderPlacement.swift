@@ -30,7 +30,7 @@ struct FolderPlacement: Placement {
         directory = try files.directory().open()
     }
 
-    var work: WorkThread { .disk }
+    var work: WorkThread { WorkThread(world) }
     var openDatabases: Int? { limits.openDatabases }
     var idleSeconds: Double? { limits.idleSeconds }
     var isExclusive: Bool { folder.isLocked }

@@ -58,7 +58,7 @@ struct MarkedOpening {
             address: address, identifier: mark?.identifier ?? world.randomNumber())
         return try SQLiteFile(
             path: path, format: format(identity), limits: limits, reserve: reserve,
-            recordBytes: recordBytes, logger: logger
+            recordBytes: recordBytes, logger: logger, work: WorkThread(world)
         ) { [mark] database in
             let mark = try verified(FileStamp.read(from: database), mark)
             if isNeeded != nil, mark.commits == 0 { try begin(database, mark) }
@@ -117,7 +117,8 @@ extension MarkedOpening {
             guard let refusal = error.underlying as? LossRefusal else { throw error }
             let identity = FileIdentity(address: address, identifier: world.randomNumber())
             let file = try SQLiteFile(
-                path: path, format: format(identity), limits: limits, logger: logger
+                path: path, format: format(identity), limits: limits, logger: logger,
+                work: WorkThread(world)
             ) { _ in nil }
             let stamp = try await file.write { database in
                 try FileStamp.write(identity, into: database)

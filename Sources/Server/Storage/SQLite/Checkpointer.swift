@@ -22,8 +22,13 @@ final class Checkpointer: Sendable {
     /// How long the log was when the last checkpoint beside the writer began.
     private let checkpointedPages = Atomic<Int>(0)
     private let pages: Mutex<PageGrowth>
+    private let work: WorkThread
 
-    init(path: String, configuration: Configuration, limits: StorageLimits) {
+    /// - Parameter work: Where checkpoints wait for the disk, but for a thread of this database's own.
+    init(
+        path: String, configuration: Configuration, limits: StorageLimits, work: WorkThread = .disk
+    ) {
+        self.work = work
         self.path = path
         self.configuration = configuration
         self.limits = limits
@@ -56,10 +61,11 @@ final class Checkpointer: Sendable {
             return !isScheduled
         }
         guard isFirst else { return }
-        queue.async { [self] in
+        let checkpoint: @Sendable () -> Void = { [self] in
             checkpointBesideWriter()
             isScheduled.withLock { $0 = false }
         }
+        if case .world = work { work.start(checkpoint) } else { queue.async(execute: checkpoint) }
     }
 
     /// Where saves come without a pause, none is done before the next save, and the log goes on: then it is

@@ -28,18 +28,22 @@ final class GroupCommit: Sendable {
     private let checkpoints: Checkpointer
     private let room: GrowthCheck
     private let mark: HighWaterMark?
+    private let work: WorkThread
     private let state = Mutex(State())
 
-    /// - Parameter mark: Raised after each commit; nil for a database that counts none.
+    /// - Parameters:
+    ///   - mark: Raised after each commit; nil for a database that counts none.
+    ///   - work: Where commits wait for the disk, but for the connection's own thread.
     init(
         main: DatabaseQueue, limits: StorageLimits, checkpoints: Checkpointer, room: GrowthCheck,
-        mark: HighWaterMark?
+        mark: HighWaterMark?, work: WorkThread = .disk
     ) {
         self.main = main
         self.limits = limits
         self.checkpoints = checkpoints
         self.room = room
         self.mark = mark
+        self.work = work
     }
 
     func write<Outcome: Sendable>(
@@ -68,7 +72,11 @@ final class GroupCommit: Sendable {
             if !state.isDraining {
                 state.isDraining = true
                 // Inside the lock, so that nothing is scheduled after close(). Does not wait.
-                main.asyncWriteWithoutTransaction { [self] in drain($0) }
+                if case .world = work {
+                    work.start { [self] in main.inDatabase { drain($0) } }
+                } else {
+                    main.asyncWriteWithoutTransaction { [self] in drain($0) }
+                }
             }
             return nil
         }

@@ -104,7 +104,7 @@ final class OpenDatabases: Sendable {
         }
         idleTask?.cancel()
         // Each waits for the disk, so several at a time; in memory one after the other, in one order.
-        let closers = placement.work == .disk ? Self.closedAtOnce : 1
+        let closers = placement.work.isConcurrent ? Self.closedAtOnce : 1
         let failure = await withTaskGroup(of: (any Error)?.self) { group in
             for _ in 0..<closers { group.addTask { await self.closeUnused() } }
             return await group.first { $0 != nil } ?? nil

@@ -12,6 +12,7 @@ final class SQLiteFile: OpenDatabase {
     private let commits: GroupCommit
     private let checkpoints: Checkpointer
     private let reads: ReadingConnections
+    private let work: WorkThread
     /// Whether the next read of a page is on the connection that writes: the first one after the opening,
     /// if it comes before a write. A database that is asked once opens no second connection.
     private let readsOnMain = Atomic<Bool>(true)
@@ -24,14 +25,16 @@ final class SQLiteFile: OpenDatabase {
     /// - Parameters:
     ///   - reserve: Told when the disk is full; while it is, `recordBytes` must not grow.
     ///   - recordBytes: A statement for the size of what is stored; nil where small things are.
+    ///   - work: Where commits, checkpoints and long reads wait for the disk.
     ///   - mark: Looks at the open database and finds the mark that is raised by its commits.
     init(
         path: String, format: StoredFormat, limits: StorageLimits, reserve: DiskReserve? = nil,
-        recordBytes: String? = nil, logger: Logger,
+        recordBytes: String? = nil, logger: Logger, work: WorkThread = .disk,
         mark: (Database) throws -> HighWaterMark? = { _ in nil }
     ) throws {
         Self.settings
         self.path = path
+        self.work = work
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(limits.lockSeconds)
@@ -45,12 +48,12 @@ final class SQLiteFile: OpenDatabase {
                 at: path, configuration: configuration,
                 newPageBytes: PageGrowth.newPageBytes)
             let checkpoints = Checkpointer(
-                path: path, configuration: configuration, limits: limits)
+                path: path, configuration: configuration, limits: limits, work: work)
             try main.inDatabase { try checkpoints.observe($0) }
             let commits = GroupCommit(
                 main: main, limits: limits, checkpoints: checkpoints,
                 room: GrowthCheck(path: path, reserve: reserve, recordBytes: recordBytes),
-                mark: try main.inDatabase(mark))
+                mark: try main.inDatabase(mark), work: work)
             var reading = configuration
             reading.readonly = true
             reads = ReadingConnections(path: path, limit: limits.readersPerDatabase) { [reading] in
@@ -91,6 +94,9 @@ final class SQLiteFile: OpenDatabase {
             let connection = try await reads.take()
             defer { reads.give(connection) }
             if length == .page { return try Self.readNow(on: connection, body) }
+            if case .world = work {
+                return try await work.run { try Self.readNow(on: connection, body) }
+            }
             return try await withCheckedThrowingContinuation { continuation in
                 connection.asyncUnsafeRead { access in
                     continuation.resume(

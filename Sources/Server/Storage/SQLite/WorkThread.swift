@@ -1,25 +1,37 @@
 import Dispatch
+import StratusRuntime
 
-/// Where an engine does work that waits: opening and closing databases.
+/// Where an engine does work that waits for the disk.
 enum WorkThread: Sendable {
     /// On a thread of its own, so that no thread of Swift's pool waits for the disk.
     case disk
     /// On the caller's thread: work in memory does not wait, and a test that runs everything on one
     /// executor sees the same order each time.
     case caller
+    /// Where a simulated world runs it: among the steps of its tasks, with files all the same.
+    case world(World.RunOnDisk)
+
+    /// Where a world has its disk.
+    init(_ world: World) { self = world.runOnDisk.map { WorkThread.world($0) } ?? .disk }
+
+    /// Whether several pieces of work run at once.
+    var isConcurrent: Bool { if case .disk = self { true } else { false } }
 
     func run<Outcome: Sendable>(
         _ body: @escaping @Sendable () throws -> Outcome
     ) async throws -> Outcome {
+        if case .caller = self { return try body() }
+        return try await withCheckedThrowingContinuation { continuation in
+            start { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// Starts work whose end nobody awaits here; on the caller's thread it has ended on return.
+    func start(_ body: @escaping @Sendable () -> Void) {
         switch self {
-        case .caller:
-            return try body()
-        case .disk:
-            return try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global(qos: .userInitiated).async {
-                    continuation.resume(with: Result { try body() })
-                }
-            }
+        case .caller: body()
+        case .disk: DispatchQueue.global(qos: .userInitiated).async(execute: body)
+        case .world(let run): run(body)
         }
     }
 }

@@ -1,46 +1,19 @@
 import Foundation
-import StratusRuntime
 import StratusTesting
 import Synchronization
 
 /// The files of a world with assets: what people give to records, and what devices keep.
 final class Photos: Sendable {
-    private struct State {
-        var folder: URL?
-        var looks: [(device: String, key: Ledger.Key, bytes: [UInt8])] = []
-    }
+    private let place: WorldFolder
+    private let looks = Mutex<[(device: String, key: Ledger.Key, bytes: [UInt8])]>([])
 
-    private let state = Mutex(State())
+    init(in place: WorldFolder) { self.place = place }
 
-    deinit {
-        if let folder = state.withLock({ $0.folder }) {
-            // What is left goes with the system's folder.
-            try? FileManager.default.removeItem(at: folder)
-        }
-    }
-
-    /// Made when it is asked for first: in memory, where the system has files there, since every file is synced.
-    ///
     /// - Throws: what the disk says.
-    func folder() throws -> URL {
-        if let folder = state.withLock({ $0.folder }) { return folder }
-        let memory = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
-        let parent =
-            FileManager.default.isWritableFile(atPath: memory.path)
-            ? memory : FileManager.default.temporaryDirectory
-        // Two runs of one seed may be under way at once; nothing of a run depends on the name.
-        let folder = parent.appendingPathComponent(
-            "stratus-world-\(World.live.makeUUID().uuidString)", isDirectory: true)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        state.withLock { $0.folder = folder }
-        return folder
-    }
+    func folder() throws -> URL { try place.url() }
 
-    /// A text that is the same in each run: the folder's name is not.
-    func withoutFolder(_ text: String) -> String {
-        guard let folder = state.withLock({ $0.folder }) else { return text }
-        return text.replacingOccurrences(of: folder.path, with: "photos")
-    }
+    /// A text that is the same in each run.
+    func withoutFolder(_ text: String) -> String { place.without(text) }
 
     /// A file as a camera makes it.
     func file(_ content: Int64) throws -> URL {
@@ -67,14 +40,14 @@ final class Photos: Sendable {
     }
 
     func saw(_ bytes: [UInt8], of key: Ledger.Key, on device: String) {
-        state.withLock { $0.looks.append((device, key, bytes)) }
+        looks.withLock { $0.append((device, key, bytes)) }
     }
 
     /// What was seen since the last call.
     func takeLooks() -> [(device: String, key: Ledger.Key, bytes: [UInt8])] {
-        state.withLock { state in
-            defer { state.looks = [] }
-            return state.looks
+        looks.withLock { looks in
+            defer { looks = [] }
+            return looks
         }
     }
 }

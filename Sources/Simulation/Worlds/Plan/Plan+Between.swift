@@ -21,7 +21,17 @@ extension Plan {
         if hasRestores {
             for _ in 0..<2 { add(lostEdit(&numbers), &numbers) }
         }
+        if isOnFiles { for _ in 0..<10 { add([endStep(&numbers)], &numbers) } }
         return between
+    }
+
+    /// The end of a process, where its files are left as the disk has them.
+    private func endStep(_ numbers: inout SeededNumbers) -> Step {
+        let end = [SimulatedDisk.End.killed, .powerCut, .tornPowerCut][numbers.below(3)]
+        if numbers.below(3) == 0 { return .endService(later: numbers.below(40), end) }
+        return .cutPower(
+            device: numbers.below(devices.count), later: numbers.below(60),
+            end == .killed ? .tornPowerCut : end)
     }
 
     private func assetStep(_ numbers: inout SeededNumbers) -> Step {

@@ -40,7 +40,11 @@ struct Plan: Sendable {
     /// The app's resolver knows no times of edits, and compares with the ancestor.
     private(set) var decidesByAncestor = false
 
-    init(seed: UInt64, stepCount: Int = 100) {
+    /// Service and devices have their files on disks that forget. There are neither photos nor older copies then.
+    let isOnFiles: Bool
+
+    init(seed: UInt64, stepCount: Int = 100, isOnFiles: Bool = false) {
+        self.isOnFiles = isOnFiles
         var numbers = SeededNumbers(seed: seed ^ 0x504C_414E)
         func chance(_ part: Double) -> Bool { Double(numbers.next() >> 11) * 0x1p-53 < part }
         self.seed = seed
@@ -49,7 +53,7 @@ struct Plan: Sendable {
         faultRate = [0, 0.02, 0.08, 0.08, 0.15, 0.3][numbers.below(6)]
         hasSharing = userCount > 1 && chance(0.6)
         hasZoneDeletions = chance(0.3)
-        hasRestores = chance(0.15)
+        hasRestores = chance(0.15) && !isOnFiles
         hasAccountSwitches = userCount > 1 && chance(0.3)
         hasLongAbsences = chance(0.3)
         for device in 0..<deviceCount {
@@ -61,7 +65,7 @@ struct Plan: Sendable {
         for _ in 0..<stepCount { steps.append(step(&numbers)) }
         // Of their own numbers: a kept seed's hundred steps stay what they were.
         var more = SeededNumbers(seed: seed ^ 0x4D4F_5245)
-        hasAssets = !hasRestores && more.below(3) == 0
+        hasAssets = !hasRestores && more.below(3) == 0 && !isOnFiles
         hasTransfers = !hasRestores && more.below(4) == 0
         decidesByAncestor = !hasRestores && more.below(6) == 0
         let between = between(stepCount, &more)

@@ -14,6 +14,10 @@ enum Step: Hashable, Sendable {
     case drop(device: Int)
     /// The process ends at a write, before or after it.
     case killAtWrite(device: Int, later: Int, isAfter: Bool)
+    /// The power of a device goes at a write.
+    case cutPower(device: Int, later: Int, SimulatedDisk.End)
+    /// The service's process ends at a write, or its power goes.
+    case endService(later: Int, SimulatedDisk.End)
     /// The process ends between the commit of the next batch of records and its answer.
     case dieUnanswered(device: Int)
     /// Two records are changed in one atomic request: what one gets the other loses.
@@ -51,6 +55,8 @@ enum Step: Hashable, Sendable {
         case .kill: "kill"
         case .drop: "drop"
         case .killAtWrite(_, _, let isAfter): isAfter ? "kill after write" : "kill before write"
+        case .cutPower: "power cut"
+        case .endService(_, let end): end == .killed ? "service killed" : "service without power"
         case .dieUnanswered: "kill before answer"
         case .fillDisk: "disk full"
         case .cutOff: "partition"

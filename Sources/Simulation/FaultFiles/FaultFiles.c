@@ -36,6 +36,10 @@ struct fault_folder {
     long remaining;
     enum fault_error error;
     int ignores_syncs;
+    unsigned interrupted_kinds;
+    long until_interrupt;
+    void *context;
+    void (*interrupt)(void *context);
     long counts[8];
     long statements;
 };
@@ -116,6 +120,24 @@ static int fails(fault_folder *folder, unsigned kind) {
     return 1;
 }
 
+// Calls whoever waits for this operation. Not under the guard: the body asks this file's functions.
+static void interrupt(fault_folder *folder, unsigned kind) {
+    void (*body)(void *context) = NULL;
+    void *context = NULL;
+    pthread_mutex_lock(&guard);
+    if (folder && folder->interrupted_kinds & kind) {
+        if (folder->until_interrupt > 0) {
+            folder->until_interrupt -= 1;
+        } else {
+            folder->interrupted_kinds = 0;
+            body = folder->interrupt;
+            context = folder->context;
+        }
+    }
+    pthread_mutex_unlock(&guard);
+    if (body) { body(context); }
+}
+
 static int file_close(sqlite3_file *base) {
     fault_file *file = (fault_file *)base;
     int code = file->real->pMethods->xClose(file->real);
@@ -134,6 +156,7 @@ static int file_read(sqlite3_file *base, void *bytes, int count, sqlite3_int64 o
 
 static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_int64 offset) {
     fault_file *file = (fault_file *)base;
+    interrupt(file->folder, fault_write);
     pthread_mutex_lock(&guard);
     int code;
     if (fails(file->folder, fault_write)) {
@@ -164,6 +187,7 @@ static void sync_names(fault_folder *folder) {
 
 static int file_sync(sqlite3_file *base, int flags) {
     fault_file *file = (fault_file *)base;
+    interrupt(file->folder, fault_sync);
     pthread_mutex_lock(&guard);
     int code = SQLITE_OK;
     if (fails(file->folder, fault_sync)) {
@@ -397,7 +421,13 @@ void fault_folder_end(fault_folder *ended) {
         }
     }
     ended->kinds = 0;
-    for (image *image = ended->images; image; image = image->next) { forget_changes(image); }
+    ended->interrupted_kinds = 0;
+    for (image *image = ended->images; image; image = image->next) {
+        forget_changes(image);
+        free(image->bytes);
+        image->bytes = NULL;
+        image->count = 0;
+    }
     pthread_mutex_unlock(&guard);
 }
 
@@ -406,6 +436,16 @@ void fault_folder_fail(fault_folder *folder, unsigned kinds, long after, enum fa
     folder->kinds = kinds;
     folder->remaining = after;
     folder->error = error;
+    pthread_mutex_unlock(&guard);
+}
+
+void fault_folder_interrupt(
+    fault_folder *folder, unsigned kinds, long after, void *context, void (*body)(void *context)) {
+    pthread_mutex_lock(&guard);
+    folder->interrupted_kinds = kinds;
+    folder->until_interrupt = after;
+    folder->context = context;
+    folder->interrupt = body;
     pthread_mutex_unlock(&guard);
 }
 
@@ -430,6 +470,13 @@ long fault_folder_statements(fault_folder *folder) {
     long count = folder->statements;
     pthread_mutex_unlock(&guard);
     return count;
+}
+
+int fault_folder_knows(fault_folder *folder, const char *path) {
+    pthread_mutex_lock(&guard);
+    int knows = find_image(folder, path) != NULL;
+    pthread_mutex_unlock(&guard);
+    return knows;
 }
 
 // SplitMix64.

@@ -1,4 +1,4 @@
-// Files that forget, tear and fail, for tests: a VFS of SQLite's that keeps apart what was written and
+// Files that forget, tear and fail, for tests and simulations: a VFS of SQLite's that keeps apart what was written and
 // not yet synchronised. Only files below the folders that a test names are kept so; all others go
 // straight to the system's VFS.
 
@@ -34,11 +34,19 @@ void fault_folder_fail(fault_folder *folder, unsigned kinds, long after, enum fa
 // Lets synchronisations say that they are done and do nothing: a disk that lies.
 void fault_folder_ignore_syncs(fault_folder *folder, int ignores);
 
+// Calls `body` once, before the operation of these kinds that comes after so many others: where a process
+// ends, or the power. `kinds` 0 ends it. `body` may cut the folder, and end it.
+void fault_folder_interrupt(
+    fault_folder *folder, unsigned kinds, long after, void *context, void (*body)(void *context));
+
 // How many operations of these kinds there were.
 long fault_folder_count(fault_folder *folder, unsigned kinds);
 
 // How many statements were run on connections that were opened below the folder since it was begun.
 long fault_folder_statements(fault_folder *folder);
+
+// Whether a file was opened below the folder since it was begun; of others a cut says nothing.
+int fault_folder_knows(fault_folder *folder, const char *path);
 
 enum fault_cut {
     // Nothing that was not synchronised is kept.

@@ -1,0 +1,39 @@
+import GRDB
+
+/// What a cache's file says of itself, for a simulation that looks at it from outside.
+package enum StoredCacheFile {
+    /// What is said once of a database, such as `clockOffset`; nil where nothing is.
+    package static func flag(
+        _ name: String, ofDatabase scope: Int, inFileAt path: String
+    ) throws -> String? {
+        try DatabaseQueue(path: path).unsafeRead { try flag(name, ofDatabase: scope, $0) }
+    }
+
+    /// How many rows each table has.
+    package static func rowCounts(inFileAt path: String) throws -> [String: Int] {
+        try DatabaseQueue(path: path).unsafeRead { try rowCounts($0) }
+    }
+
+    /// Changes the file behind the caches' back, as a faulty release of them would have.
+    package static func execute(_ sql: String, inFileAt path: String) throws {
+        try DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
+    }
+
+    static func flag(
+        _ name: String, ofDatabase scope: Int, _ database: Database
+    ) throws -> String? {
+        try String.fetchOne(
+            database.cachedStatement(sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
+            arguments: [scope, name])
+    }
+
+    static func rowCounts(_ database: Database) throws -> [String: Int] {
+        let tables = try String.fetchAll(
+            database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        var counts: [String: Int] = [:]
+        for table in tables {
+            counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)")
+        }
+        return counts
+    }
+}

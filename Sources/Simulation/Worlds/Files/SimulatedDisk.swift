@@ -1,0 +1,145 @@
+import FaultFiles
+import Foundation
+import StratusTesting
+
+/// A folder of databases on a disk that keeps apart what was synchronised, and what a process that ends leaves of it.
+///
+/// Each process has a folder of its own, which begins as what the one before it left; so a process that has ended, and
+/// does not know it, writes where nobody looks. Only files of SQLite's are lost or torn; others, such as the
+/// service's marks, are as they were at that moment.
+///
+/// `@unchecked`: the C side has a lock of its own, and everything else is done on the world's one thread.
+final class SimulatedDisk: @unchecked Sendable {
+    /// How a process ends.
+    enum End: Hashable, Sendable {
+        /// The system goes on, and writes what it was given.
+        case killed
+        /// Nothing is left that was not synchronised.
+        case powerCut
+        /// The same, but that each write since may have reached the disk, wholly or in part.
+        case tornPowerCut
+    }
+
+    /// What waits for an operation on the files.
+    private final class Appointment {
+        let body: () -> Void
+        init(_ body: @escaping () -> Void) { self.body = body }
+    }
+
+    private let root: String
+    private let lies: Bool
+    private var generation = 0
+    private var folder: OpaquePointer
+    private var numbers: SeededNumbers
+    private var appointment: Appointment?
+    /// What went wrong where nobody could be told.
+    private(set) var trouble: (any Error)?
+
+    /// The folder of the process of now.
+    var path: String { "\(root)/\(generation)" }
+
+    /// - Parameter lies: whether the disk says that it has what it was given.
+    init(_ root: String, seed: UInt64, lies: Bool) throws {
+        self.root = root
+        self.lies = lies
+        numbers = SeededNumbers(seed: seed)
+        try Self.makeFolder(root + "/0")
+        folder = fault_folder_begin(root + "/0")
+        if lies { fault_folder_ignore_syncs(folder, 1) }
+    }
+
+    deinit { fault_folder_end(folder) }
+
+    private static func makeFolder(_ path: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+    }
+
+    // MARK: Ends
+
+    /// Ends the process now.
+    func end(_ end: End) throws {
+        let (old, next) = (path, "\(root)/\(generation + 1)")
+        try Self.makeFolder(next)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: old).sorted()
+        // The log's index is memory that processes share.
+        for name in names where !name.hasSuffix("-shm") {
+            // Of a database that this process did not open, all is on the disk.
+            if end != .killed, fault_folder_knows(folder, old + "/" + name) != 0 { continue }
+            try Self.copy(old + "/" + name, to: next + "/" + name)
+        }
+        if end != .killed {
+            for (name, bytes) in synchronised(tears: end == .tornPowerCut) {
+                let file = next + name.dropFirst(old.utf8.count)
+                _ = FileManager.default.createFile(
+                    atPath: file, contents: bytes, attributes: [.posixPermissions: 0o600])
+            }
+        }
+        fault_folder_end(folder)
+        generation += 1
+        appointment = nil
+        folder = fault_folder_begin(next)
+        if lies { fault_folder_ignore_syncs(folder, 1) }
+    }
+
+    private static func copy(_ file: String, to copy: String) throws {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else { return }
+        if isFolder.boolValue { return try makeFolder(copy) }
+        try FileManager.default.copyItem(atPath: file, toPath: copy)
+    }
+
+    private func synchronised(tears: Bool) -> [(String, Data)] {
+        final class Found { var files: [(String, Data)] = [] }
+        let found = Found()
+        fault_folder_cut(
+            folder, tears ? fault_cut_tears : fault_cut_forgets, numbers.next(),
+            Unmanaged.passUnretained(found).toOpaque()
+        ) { context, path, bytes, count in
+            guard let context, let path else { return }
+            Unmanaged<Found>.fromOpaque(context).takeUnretainedValue().files.append(
+                (String(cString: path), bytes.map { Data(bytes: $0, count: count) } ?? Data()))
+        }
+        return found.files
+    }
+
+    /// Ends the process before one of its next writes or synchronisations.
+    ///
+    /// - Parameters:
+    ///   - later: how many come before it.
+    ///   - body: called when the process has ended.
+    func end(_ end: End, later: Int, _ body: @escaping () -> Void) {
+        let appointment = Appointment { [unowned self] in
+            do {
+                try self.end(end)
+            } catch {
+                self.trouble = error
+            }
+            body()
+        }
+        self.appointment = appointment
+        fault_folder_interrupt(
+            folder, fault_write.rawValue | fault_sync.rawValue, later,
+            Unmanaged.passUnretained(appointment).toOpaque()
+        ) { context in
+            guard let context else { return }
+            // Held until it has run: ending the process lets go of it.
+            let appointment = Unmanaged<Appointment>.fromOpaque(context).takeUnretainedValue()
+            withExtendedLifetime(appointment) { appointment.body() }
+        }
+    }
+
+    // MARK: Room
+
+    func isFull(_ isFull: Bool) {
+        fault_folder_fail(folder, isFull ? fault_write.rawValue : 0, 0, fault_disk_full)
+    }
+
+    /// Nothing goes wrong any more.
+    func endTrouble() {
+        isFull(false)
+        fault_folder_interrupt(folder, 0, 0, nil, nil)
+        appointment = nil
+    }
+}

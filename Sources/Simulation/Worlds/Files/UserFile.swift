@@ -1,0 +1,62 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusRuntime
+import StratusSync
+
+/// The cache's file of a user on a device.
+enum UserFile {
+    case memory(MemoryCacheFile)
+    case disk(SimulatedDisk)
+
+    private static func path(on disk: SimulatedDisk) -> String { disk.path + "/cache.sqlite" }
+
+    func opened(
+        _ container: CKContainer, _ settings: SyncSettings, _ resolver: (any ConflictResolver)?,
+        _ types: [CachedType]?, _ world: World
+    ) throws -> CloudCache {
+        switch self {
+        case .memory(let file):
+            try CloudCache(
+                memory: file, container: container, settings: settings, resolver: resolver,
+                types: types, world: world)
+        case .disk(let disk):
+            try CloudCache(
+                path: Self.path(on: disk), container: container, settings: settings,
+                resolver: resolver, types: types, world: world)
+        }
+    }
+
+    /// What is said once of a database; nil where nothing is.
+    func flag(_ name: String, ofDatabase scope: Int) throws -> String? {
+        switch self {
+        case .memory(let file): try file.flag(name, ofDatabase: scope)
+        case .disk(let disk):
+            try StoredCacheFile.flag(name, ofDatabase: scope, inFileAt: Self.path(on: disk))
+        }
+    }
+
+    func rowCounts() throws -> [String: Int] {
+        switch self {
+        case .memory(let file): try file.rowCounts()
+        case .disk(let disk): try StoredCacheFile.rowCounts(inFileAt: Self.path(on: disk))
+        }
+    }
+
+    /// Changes the file behind the cache's back. One on a disk that no cache has made is left alone.
+    func execute(_ sql: String) throws {
+        switch self {
+        case .memory(let file): try file.execute(sql)
+        case .disk(let disk):
+            guard FileManager.default.fileExists(atPath: Self.path(on: disk)) else { return }
+            try StoredCacheFile.execute(sql, inFileAt: Self.path(on: disk))
+        }
+    }
+
+    func endTrouble() {
+        switch self {
+        case .memory(let file): file.setWriteTrouble(nil)
+        case .disk(let disk): disk.endTrouble()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import StratusSimulation
+
+/// Which worlds are meant.
+struct Lane: ParsableArguments {
+    @Flag(help: "Worlds of mapped objects.") var mapped = false
+    @Flag(help: "Worlds with the files of service and devices on disks that forget.")
+    var files = false
+    @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
+
+    mutating func validate() throws {
+        if mapped, files || mutation != nil {
+            throw ValidationError("Mapped objects are in memory, and have no faults of the code.")
+        }
+    }
+
+    /// The arguments that mean the same worlds.
+    var arguments: [String] {
+        (mapped ? ["--mapped"] : []) + (files ? ["--files"] : [])
+            + (mutation.map { ["--mutation", $0.rawValue] } ?? [])
+    }
+
+    /// The same, to be put behind a command.
+    var suffix: String { arguments.map { " " + $0 }.joined() }
+
+    func run(
+        seed: UInt64, keeping kept: Set<Int>? = nil, keepsLines: Bool = false,
+        table: FaultTable = FaultTable()
+    ) -> SimulationOutcome {
+        if mapped {
+            return Simulation.runMapped(
+                seed: seed, keeping: kept, keepsLines: keepsLines, table: table)
+        }
+        if files {
+            return Simulation.runOnFiles(
+                seed: seed, keeping: kept, keepsLines: keepsLines, mutation: mutation,
+                table: table)
+        }
+        return Simulation.run(
+            seed: seed, keeping: kept, keepsLines: keepsLines, mutation: mutation, table: table)
+    }
+
+    func story(ofSeed seed: UInt64) -> Shrinking.Story? {
+        if mapped { return Shrinking.story(ofMappedSeed: seed) }
+        if files { return Shrinking.story(ofSeedOnFiles: seed, mutation: mutation) }
+        return Shrinking.story(ofSeed: seed, mutation: mutation)
+    }
+}
