@@ -86,6 +86,24 @@ import Testing
         #expect((1...3).contains(pages), "\(pages)")
     }
 
+    /// Sharing one record costs what saving all those would that come along: who does it again and again pays for them.
+    @Test func shareCostsTheRecordsThatComeAlong() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice", with: "Trips")
+        try await alice.modify([hut(.create, "trail")], in: "Trips")
+        for start in stride(from: 0, to: 1_600, by: 400) {
+            try await alice.modify(
+                (start..<start + 400).map { hut(.create, "h\($0)", parent: .some("trail")) },
+                in: "Trips")
+            world.advance(seconds: 60)
+        }
+        try await alice.modify([hut(.forceUpdate, "trail", [beds(3)])], in: "Trips")
+        try await alice.modify([share(.create, "S", of: "trail", participants: [])], in: "Trips")
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        world.advance(seconds: 60)
+        _ = try await alice.ask(ZonesList.self, .init())
+    }
+
     /// Large requests, and those of who asked for much, are answered and encoded on threads of their own.
     @Test func heavyRequestsLeaveTheThreadsOfOthersAlone() async throws {
         let world = World(
