@@ -38,6 +38,12 @@ struct CompoundIndex: Sendable {
         self.groups = Set(groups).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
+    /// About how many records a page of so many takes: of each value those before the page's end as far as it is
+    /// known by then, and the first behind it.
+    func recordsRead(forPageOf limit: Int) -> Int {
+        (1...groups.count).reduce(groups.count) { $0 + limit / $1 }
+    }
+
     /// The values of which a record that matches has one; of a list one certain member.
     private static func values(of condition: RecordMatcher.Condition) -> [FieldValue]? {
         switch condition.comparator {

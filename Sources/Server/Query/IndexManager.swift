@@ -22,6 +22,8 @@ package final class IndexManager: Sendable {
         var asked: [IndexRow.Definition: UInt64] = [:]
         /// Compound indexes that are there, each with the requests that wrote its type since it was asked for.
         var saves: [IndexRow.Definition: Int] = [:]
+        /// The number of the last change of the indexes that is noted here.
+        var change: UInt64 = 0
 
         /// Counts a request that writes the types, or that asked for compound indexes, as the one or the other.
         mutating func count(_ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>) {
@@ -38,6 +40,7 @@ package final class IndexManager: Sendable {
     private struct State {
         var prepared = LRUCache<DatabaseAddress, Prepared>(capacity: 10_000)
         var lastRequest: UInt64 = 0
+        var lastChange: UInt64 = 0
         var running: [DatabaseAddress: Task<Void, Never>] = [:]
         /// Databases that got more to build while their task was running.
         var resumed: Set<DatabaseAddress> = []
@@ -47,6 +50,8 @@ package final class IndexManager: Sendable {
     private static let stepsPerRequest = 4
     /// Steps that a request takes that cannot be answered before.
     private static let stepsPerWait = 10
+    /// How often a request looks again because others changed the indexes while it looked.
+    private static let looksPerRequest = 4
     /// A number that is not older than so many requests need not be renewed.
     private static let requestsPerRenewal: UInt64 = 100
 
@@ -76,13 +81,29 @@ package final class IndexManager: Sendable {
     ) async throws -> Int {
         let asked = limited(asked)
         if isPrepared(recordTypes, asked, schema, store.address) { return 0 }
+        var entries = 0
+        for _ in 0..<Self.looksPerRequest {
+            let look = try await look(recordTypes, asked, schema, store)
+            entries += look.entries
+            if look.isNoted { break }
+        }
+        return entries
+    }
+
+    /// Looks at the indexes, changes them as far as they have to be, and notes what is there then; unless others
+    /// changed them meanwhile.
+    private func look(
+        _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ schema: ContainerSchema,
+        _ store: any RecordStore
+    ) async throws -> (entries: Int, isNoted: Bool) {
         var plan = IndexPlan(
             limit: limits.indexesPerDatabase, compoundLimit: limits.compoundIndexesPerDatabase,
             asked: asked, unused: unused(in: store.address))
         for recordType in recordTypes {
             plan.allowed[recordType] = schema.indexes(of: recordType)
         }
-        plan.lastRequests = state.withLock { $0.prepared[store.address]?.asked ?? [:] }
+        let known = state.withLock { $0.prepared[store.address] }
+        plan.lastRequests = known?.asked ?? [:]
         let survey = try await store.read { [plan] in try plan.survey($0) }
         if survey.hasOlderRecords {
             // In a file from before there were indexes, one pass over the records serves all types.
@@ -95,22 +116,47 @@ package final class IndexManager: Sendable {
             (present, entries) = try await store.write { [plan] in try plan.carryOut(in: $0) }
         }
         if !survey.conforms || survey.isUnfinished { try await startBuilding(in: store) }
+        let isNoted = note(
+            present, for: plan, schema, at: store.address, since: known?.change ?? 0,
+            isChange: !survey.conforms)
+        return (entries, isNoted)
+    }
+
+    /// Notes what is there, for the requests to come.
+    ///
+    /// - Parameters:
+    ///   - change: The last change that was noted before the look. A later one, noted by another request, may have
+    ///     taken away what was found, so nothing is known then.
+    ///   - isChange: Whether the look itself changed the indexes.
+    /// - Returns: Whether it was noted.
+    private func note(
+        _ present: Set<IndexRow.Definition>, for plan: IndexPlan, _ schema: ContainerSchema,
+        at address: DatabaseAddress, since change: UInt64, isChange: Bool
+    ) -> Bool {
         state.withLock { state in
-            var prepared = state.prepared[store.address] ?? Prepared()
-            for recordType in plan.allowed.keys {
-                prepared.rules[recordType] = schema.types[recordType] ?? [:]
+            var prepared = state.prepared[address] ?? Prepared()
+            let isTrue = prepared.change == change
+            if isChange || !isTrue {
+                state.lastChange += 1
+                prepared.change = state.lastChange
             }
-            prepared.asked = prepared.asked.filter { present.contains($0.key) }
+            for recordType in plan.allowed.keys {
+                prepared.rules[recordType] = isTrue ? schema.types[recordType] ?? [:] : nil
+            }
+            prepared.asked = prepared.asked.filter { isTrue && present.contains($0.key) }
+            let saves = prepared.saves
             prepared.saves = [:]
             for definition in present where definition.kind == .compound {
-                let saves = state.prepared[store.address]?.saves[definition] ?? 0
-                prepared.saves[definition] = asked.contains(definition) ? 0 : saves
+                prepared.saves[definition] =
+                    plan.asked.contains(definition) ? 0 : saves[definition] ?? 0
             }
             // Also what is not allowed, which need not be looked for again.
-            for definition in asked { prepared.asked[definition] = state.lastRequest }
-            state.prepared[store.address] = prepared
+            for definition in plan.asked where isTrue {
+                prepared.asked[definition] = state.lastRequest
+            }
+            state.prepared[address] = prepared
+            return isTrue
         }
-        return entries
     }
 
     /// Takes building further for a request that cannot be answered before.

@@ -176,16 +176,12 @@ final class IndexScan {
     }
 
     /// A page without records from which the next one goes on, while indexes are being built.
-    ///
-    /// - Throws: ``ServiceError`` when one of them is not.
     func waitingPage(
         for definitions: [IndexRow.Definition], from position: QueryPosition
-    ) throws -> RecordSearch.Page {
-        guard definitions.allSatisfy({ indexes[$0] != nil || building.contains($0) }) else {
-            throw ServiceError.indexIsBuilding
-        }
+    ) -> RecordSearch.Page {
+        let isBuilt = definitions.allSatisfy { indexes[$0] != nil || building.contains($0) }
         return RecordSearch.Page(
-            found: [], next: position, scanned: scanned, isWaiting: true)
+            found: [], next: position, scanned: scanned, isWaiting: true, lacksIndex: !isBuilt)
     }
 
     /// The largest distance from a place that a matching record can have, in metres.

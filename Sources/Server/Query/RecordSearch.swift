@@ -41,6 +41,8 @@ package struct RecordSearch: Sendable {
         package var compound: IndexRow.Definition?
         /// Whether nothing was looked at, because an index that the page needs is being built.
         package var isWaiting = false
+        /// Whether one of those indexes is not even being built: it gave way to another since it was asked for.
+        package var lacksIndex = false
     }
 
     let matcher: RecordMatcher
@@ -123,7 +125,7 @@ package struct RecordSearch: Sendable {
                     page.next = page.found.last?.position
                     return page
                 }
-                return try scan.waitingPage(
+                return scan.waitingPage(
                     for: accessPath.segments.map(\.definition), from: start)
             }
             let stopped = try scan.follow(accessPath, number: number, in: zone, after: start) {

@@ -34,7 +34,19 @@ struct SortedSearch {
         let compound = scan.compound
         var alternative: Alternative? = Alternative(
             count: nil, path: least.number, lookedAt: few)
-        var page = try inOrder(&alternative, compound)
+        if let compound, compound.groups.count > 1 {
+            // Read value by value; where most records match, the first sort key's own index is cheaper.
+            var bySide: Alternative? = Alternative(
+                count: compound.recordsRead(forPageOf: search.limit), path: least.number,
+                lookedAt: Self.fewRecords)
+            if var page = try inOrder(&bySide, nil) {
+                page.compound = compound.definition
+                return page
+            }
+        }
+        var page =
+            try inOrder(&alternative, compound)
+            ?? collectedOrInOrder(alternative?.path ?? least.number)
         page.compound =
             (compound
             ?? search.compound(worthMakingAfter: page, path: alternative?.path ?? least.number))?
@@ -58,7 +70,7 @@ struct SortedSearch {
         let least = try scan.mostSelectivePath(
             in: zones, below: search.limits.recordsScannedPerQuery)
         if least.count != nil, let page = try collected(least.number) { return page }
-        return try scan.waitingPage(
+        return scan.waitingPage(
             for: search.order.keys.indices.map { search.sortIndex(of: $0) },
             from: start ?? search.order.beginning)
     }
@@ -87,7 +99,7 @@ struct SortedSearch {
 
     // MARK: In order
 
-    /// What collecting would read instead.
+    /// What another way would read instead.
     private struct Alternative {
         /// Nil while it is more than was looked for.
         var count: Int?
@@ -98,13 +110,22 @@ struct SortedSearch {
 
     private func inOrder() throws -> RecordSearch.Page {
         var alternative: Alternative?
-        return try inOrder(&alternative, nil)
+        guard let page = try inOrder(&alternative, nil) else {
+            preconditionFailure("A scan was given up without another way.")
+        }
+        return page
+    }
+
+    /// Only the size of what is to be collected can be too much, not the number.
+    private func collectedOrInOrder(_ path: Int) throws -> RecordSearch.Page {
+        try collected(path) ?? inOrder()
     }
 
     /// - Parameter compound: A compound index that is read in place of the first sort key's.
+    /// - Returns: nil when it was given up for the other way.
     private func inOrder(
         _ alternative: inout Alternative?, _ compound: CompoundIndex?
-    ) throws -> RecordSearch.Page {
+    ) throws -> RecordSearch.Page? {
         var isGivenUp = false
         var matches = 0
         var page = emptyPage()
@@ -129,12 +150,10 @@ struct SortedSearch {
                 return false
             }
         }
-        guard isGivenUp, let path = alternative?.path else { return page.page(scan.scanned) }
-        // Only the size of what is to be collected can be too much, not the number.
-        return try collected(path) ?? inOrder()
+        return isGivenUp ? nil : page.page(scan.scanned)
     }
 
-    /// Whether the rest of the page is expected to cost more than collecting.
+    /// Whether the rest of the page is expected to cost more than the other way.
     private func isDearer(than alternative: inout Alternative?, _ matches: Int) throws -> Bool {
         guard var known = alternative, scan.scanned >= known.lookedAt else { return false }
         defer { alternative = known }

@@ -127,6 +127,26 @@ import Testing
         #expect(try await read(several, store).names == merged.names)
     }
 
+    /// A compound index is read value by value: where a filter names most values, the records in order are the
+    /// cheaper way.
+    @Test(arguments: [2, 16]) func mostOfTheValuesAreReadInOrder(_ values: Int) async throws {
+        let store = try await emptyStore()
+        let manager = IndexManager()
+        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await save(0..<4_000, in: store)
+        let search = try search(20, values: Array(0..<Int64(values)))
+        let compound = try #require(search.compounds.first?.definition)
+        try await manager.prepare(
+            ["Hut"], asking: search.askedIndexes.union([compound]), of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+        let pages = try await read(search, store)
+        let inOrder = Double(Self.pageLength + 1) * 20 / Double(values)
+        #expect(
+            Double(pages.scanned) <= 2 * inOrder * Double(pages.pages),
+            "\(pages.scanned) for \(pages.pages) pages")
+        #expect(pages.names.count == 10 * Self.pageLength && pages.compound == compound)
+    }
+
     private func dropAll(_ store: any RecordStore, _ manager: IndexManager) async throws {
         try await manager.prepare(["Hut"], of: Self.unmarked, in: store)
         await manager.waitUntilBuilt()

@@ -206,6 +206,26 @@ import Testing
         }
     }
 
+    /// Each archive reads all that the account has and looks through public databases: one at a time.
+    @Test func archiveIsMadeOnceAtATime() async throws {
+        try await withOpenAccount { browser, service in
+            let form = SignInForm(
+                emailAddress: Self.ida, password: "correct horse", networkAddress: "10.0.0.9")
+            let account = try await service.openAccount(form, secret: "of another browser")
+            do {
+                let turn = try service.beginArchive(of: account)
+                try await browser.act("export")
+                #expect(browser.status == 429 && browser.text.contains("is being sent already"))
+                withExtendedLifetime(turn) {}
+            }
+            try await browser.act("export")
+            #expect(browser.status == 200 && browser.text.hasPrefix("account.json"))
+            // The answer is there as a whole, and the turn is over.
+            try await browser.act("export")
+            #expect(browser.status == 200)
+        }
+    }
+
     /// A page elsewhere, another browser, and a proof that somebody saw.
     @Test func formsFromElsewhereDoNothing() async throws {
         try await withServer { client, service in

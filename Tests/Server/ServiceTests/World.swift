@@ -36,11 +36,13 @@ final class World: Sendable {
         let milliseconds = Mutex<Int64>(1_750_000_000_000)
     }
 
+    /// - Parameter heldBack: The tasks of the service's own that do nothing.
     init(
         _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil, heavyThreads: Int = 0,
         accounts: AccountSettings = AccountSettings(), startsLongChanges: Bool = true,
+        heldBack: Set<String> = [],
         pushDelivery: (any PushDelivery)? = nil,
         sleep: @escaping @Sendable (Double) async throws -> Void = { seconds in
             // What a service does when it was quiet for a while, it does not do because a test is slow.
@@ -55,11 +57,12 @@ final class World: Sendable {
         settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
         settings.world.uptimeSeconds = { time.milliseconds.withLock { Double($0) / 1_000 } }
         settings.world.sleep = sleep
-        if !startsLongChanges {
-            // The test takes the steps.
+        // The test takes the steps.
+        let heldBack = heldBack.union(startsLongChanges ? [] : ["long changes"])
+        if !heldBack.isEmpty {
             let startTask = settings.world.startTask
             settings.world.startTask = { name, work in
-                startTask(name) { if name != "long changes" { await work() } }
+                startTask(name) { if !heldBack.contains(name) { await work() } }
             }
         }
         settings.accounts = accounts

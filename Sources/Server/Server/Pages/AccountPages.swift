@@ -70,7 +70,10 @@ extension SignInPages {
                 return try await show(changed, request, notice: "Your password is changed.")
             }
         case "recovery-code": return try await show(account, request, withCode: true)
-        case "export": return archive(of: account)
+        case "export":
+            return try await retrying(account, request) {
+                archive(of: account, for: try service.beginArchive(of: account))
+            }
         case "delete":
             return try await show("account-delete", values(of: account), to: request)
         case "delete-now":
@@ -146,7 +149,7 @@ extension SignInPages {
     }
 
     /// The archive as it is made: nothing waits for the whole of it.
-    private func archive(of account: OwnAccount) -> Response {
+    private func archive(of account: OwnAccount, for turn: ArchiveTurn) -> Response {
         var headers = HTTPFields()
         headers[.contentType] = "application/x-tar"
         headers[.cacheControl] = "no-store"
@@ -158,7 +161,7 @@ extension SignInPages {
             body: ResponseBody { writer in
                 // The archive writes one piece after the other, and nobody else has the writer meanwhile.
                 nonisolated(unsafe) var open = writer
-                try await service.writeArchive(of: account.user) { bytes in
+                try await service.writeArchive(of: account, for: turn) { bytes in
                     try await open.write(ByteBuffer(bytes: bytes))
                 }
                 try await open.finish(nil)

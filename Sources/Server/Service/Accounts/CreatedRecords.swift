@@ -21,6 +21,8 @@ struct CreatedRecords: Sendable {
     /// The next names, which may be none; nil behind the last.
     mutating func next() async throws -> [String]? {
         guard !isAtEnd else { return nil }
+        // A read of a page waits for nothing: without this, the thread would be nobody else's until the last one.
+        await Task.yield()
         let stretch = try await store.read { [search, position] reader in
             try reader.livingZone(named: ZoneID.defaultZoneName).map {
                 try search.stretch(of: $0.key, after: position, in: reader)

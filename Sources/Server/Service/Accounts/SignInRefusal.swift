@@ -72,6 +72,8 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         .wrong, "The e-mail address or the recovery code is not right.")
     static let pageExpired = Self(
         .expired, "This page has expired. Say your password again at /auth/account.")
+    static let archiveUnderWay = Self(
+        .tooMany, "Your data is being sent already. Wait until it is there.", retryAfterSeconds: 10)
     static let foreignCallback = Self(
         .foreignCallback,
         "The app asks for your sign-in at an address that its API token does not allow. Who runs the "

@@ -1,12 +1,15 @@
 import Synchronization
 
 /// What answering a request took beyond what the request itself says, in requests: the records that a
-/// query looked at, the entries that were added to an index for it.
+/// query looked at, the entries that were added to an index for it, the records that come under another share
+/// with one that is named.
 final class RequestWork: Sendable {
     private let total = Mutex(0.0)
 
     /// About as many records are read in the time of one request.
     private static let recordsPerRequest = 160.0
+    /// So many saves are one (``RecordsModify``).
+    private static let recordsWrittenPerRequest = 40.0
     /// About as many index entries are written.
     private static let entriesPerRequest = 400.0
     /// About as many are read, and their distances computed.
@@ -15,6 +18,7 @@ final class RequestWork: Sendable {
     var cost: Double { total.withLock { $0 } }
 
     func add(recordsRead count: Int) { add(Double(count) / Self.recordsPerRequest) }
+    func add(recordsWritten count: Int) { add(Double(count) / Self.recordsWrittenPerRequest) }
     func add(entriesRead count: Int) { add(Double(count) / Self.entriesReadPerRequest) }
     func add(entriesWritten count: Int) { add(Double(count) / Self.entriesPerRequest) }
 

@@ -73,6 +73,8 @@ struct CascadeSearch: Sendable {
         isTooLarge = step.isTooLarge
         // By indexes alone: the three questions are about as many entries.
         context.work.add(entriesRead: 3 * step.asked)
+        // Each is written now, and removed by what is decided.
+        context.work.add(entriesWritten: 2 * step.claimed.count)
         return asked < members.count && !isTooLarge
     }
 

@@ -10,6 +10,10 @@ struct ModifyOutcome: Sendable {
     var sharing = SharingOutcome()
     /// Whether steps are to follow (``LongChanges``).
     var hasLongChange = false
+    /// Records that were read because others come under a share or leave it.
+    var carriedRead = 0
+    /// About how many do.
+    var carriedWritten = 0
 }
 
 /// The part of a modify request that runs inside the store's transaction: read, decide, write.
@@ -68,7 +72,8 @@ struct ModifyTransaction: Sendable {
         return ModifyOutcome(
             answer: try answer(results, in: writer),
             sharing: decisions.sharingOutcome(after: sharing),
-            hasLongChange: records.hasLongChange)
+            hasLongChange: records.hasLongChange, carriedRead: sharing.recordsRead,
+            carriedWritten: sharing.recordsWritten)
     }
 
     /// What the request does to which records, as it was sent.

@@ -63,6 +63,8 @@ extension RecordsModify: ServedEndpoint {
             signer: signer)
         try await plan.registerShortGUIDs(in: context, stores.directory)
         let outcome = try await transaction.run(on: store, stores)
+        context.work.add(recordsRead: outcome.carriedRead)
+        context.work.add(recordsWritten: outcome.carriedWritten)
         if outcome.hasLongChange { await stores.longChanges.begin(store) }
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.settings.logger)
         stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)

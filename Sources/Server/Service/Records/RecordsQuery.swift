@@ -79,9 +79,12 @@ extension RecordsQuery: ServedEndpoint {
             ).position
         }
         let store = try await stores.databases.store(for: address)
-        let entries = try await stores.indexes.prepare(
-            [query.recordType], asking: search.askedIndexes, of: schema, in: store)
-        context.work.add(entriesWritten: entries)
+        func ask() async throws {
+            context.work.add(
+                entriesWritten: try await stores.indexes.prepare(
+                    [query.recordType], asking: search.askedIndexes, of: schema, in: store))
+        }
+        try await ask()
         func read() async throws -> (RecordSearch.Page, String?) {
             // On a heavy thread a long read takes nobody's place; another thread would.
             try await store.read(context.isHeavy ? .page : .zone) { reader in
@@ -99,9 +102,12 @@ extension RecordsQuery: ServedEndpoint {
         }
         var (page, token) = try await read()
         for _ in 0..<waits where page.isWaiting {
+            // They may have given way to those of another query since.
+            try await ask()
             context.work.add(entriesWritten: try await stores.indexes.buildFurther(in: store))
             (page, token) = try await read()
         }
+        guard !page.lacksIndex else { throw ServiceError.indexIsBuilding }
         context.work.add(
             entriesWritten: await stores.indexes.entries(
                 of: page.compound, recordType: query.recordType, schema, in: store))

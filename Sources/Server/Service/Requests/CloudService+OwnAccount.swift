@@ -89,6 +89,41 @@ extension CloudService {
         try await removal.removeData(of: user.recordName)
     }
 
+    /// Lets a person have the archive of their account: one at a time, and when the ones before are paid for.
+    ///
+    /// - Throws: ``SignInRefusal``.
+    package func beginArchive(of account: OwnAccount) throws(SignInRefusal) -> ArchiveTurn {
+        let name = account.user.recordName
+        // The same wherever the account is used.
+        let sender = Throttle.Sender.user(
+            name, in: ContainerAddress(container: "", environment: .production))
+        do {
+            try pipeline.meter.checkRate(of: sender)
+        } catch {
+            throw .tooMany(error.retryAfterSeconds ?? 1)
+        }
+        guard let turn = components.archives.begin(name, paidBy: sender) else {
+            throw .archiveUnderWay
+        }
+        return turn
+    }
+
+    /// The archive for whose making somebody has a turn: where heavy requests run, and paid for by the byte.
+    package func writeArchive(
+        of account: OwnAccount, for turn: ArchiveTurn,
+        _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
+    ) async throws {
+        defer { turn.end() }
+        let (pipeline, sender) = (pipeline, turn.sender)
+        try await HeavyThreads.Line.run(on: pipeline.heavy?.threads.line(of: sender)) {
+            try await writeArchive(of: account.user) { bytes in
+                let pieceBytes = pipeline.components.settings.limits.bytesCountedAsRequest
+                pipeline.charge(sender, Double(bytes.count) / Double(max(1, pieceBytes)))
+                try await write(bytes)
+            }
+        }
+    }
+
     /// All that a user has in private databases and made in public ones, as one tar file.
     package func writeArchive(
         of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void

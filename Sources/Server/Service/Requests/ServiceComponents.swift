@@ -22,6 +22,7 @@ public final class ServiceComponents: Sendable {
     let records: RecordWriting
     let longChanges: LongChanges
     let accountEnds: AccountEnds
+    let archives = ArchiveTurns()
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
     let errors: ErrorTranslation

@@ -14,6 +14,10 @@ struct SharingConsequences {
     var ended: [String: [RecordRow]] = [:]
     /// The zones of the request in which something is or was shared.
     var zonesWithShares: Set<String> = []
+    /// Records that were read to find all that.
+    var recordsRead = 0
+    /// About how many are written beside those that the request names.
+    var recordsWritten = 0
 }
 
 /// Each operation by itself.
@@ -238,6 +242,10 @@ extension ModifyDecisions {
             let replaced = try placeSaved(in: zone, &tree, shortGUIDs)
             let (touched, carried) = try touched(&tree, shortGUIDs)
             consequences.touched[zone.name] = touched
+            consequences.recordsRead += carried.rowsRead
+            // What follows in steps is so much at least.
+            consequences.recordsWritten +=
+                touched.count + (carried.later.isEmpty ? 0 : context.limits.recordsPerShareChange)
             consequences.later[zone.name] = carried.later + (isPlacing ? replaced : [])
             consequences.left[zone.name] = carried.left
             consequences.ended[zone.name] = tree.endedShares

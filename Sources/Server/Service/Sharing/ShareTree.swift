@@ -112,17 +112,28 @@ struct ShareTree {
         var later: [String] = []
         /// Roots that go on being shared, and that some of those leave.
         var left: Set<String> = []
+        /// Rows that were read for it, some more than once.
+        var rowsRead = 0
     }
 
     /// - Parameter limit: How many records go along at once.
     mutating func carriedAlong(limit: Int) throws -> CarriedAlong {
         var below: [String: RecordRow] = [:]
         var carried = CarriedAlong()
+        // The zone before the request. One for all names: each record on the ways upwards is looked at once.
+        var before = ShareTree(zone, isPlacing: true, reader: reader)
         // What lay below a record that goes has gone with it, or is moved by itself.
         for name in moved.union(created.keys).subtracting(gone).sorted() {
-            let rows = try reader.descendants(of: name, in: zone, limit: limit + 1)
-            if Set(below.keys).union(rows.map(\.name)).count > limit {
-                var before = ShareTree(zone, isPlacing: true, reader: reader)
+            // What is below it was read with what it is below.
+            if below[name] != nil { continue }
+            // Records that are below each other would be read again for each. Nothing is known of how many are
+            // below the rest, so they follow in steps.
+            let isReadEnough = carried.rowsRead > 2 * limit
+            let rows =
+                isReadEnough ? [] : try reader.descendants(of: name, in: zone, limit: limit + 1)
+            carried.rowsRead += rows.count
+            let count = below.count + rows.count { below[$0.name] == nil }
+            if isReadEnough || count > limit {
                 let former = try before.shareRoot(of: name)
                 if try former == shareRoot(of: name) { continue }
                 carried.later.append(name)

@@ -186,6 +186,23 @@ import Testing
         #expect(try await Doctor(storage: storage).examine().findings == [])
     }
 
+    /// The look through everybody's records is long where there are many; others' requests come between two reads.
+    @Test func othersComeBetweenTwoReadsOfALook() async throws {
+        let world = World(try Backend.sqlite.storage(), limits: .with { $0.recordsPerStep = 5 })
+        let people = try await People(world)
+        try await people.ole.modify((0..<100).map { hut(.create, "o\($0)") }, scope: .public)
+        let context = RequestContext(
+            owner: people.ida.name, at: world.address, scope: .public, world.service.settings)
+        var created = try await OwnRequests(world.service.components)
+            .created(by: people.ida.name, in: context)
+        let executor = CountingExecutor()
+        var reads = 0
+        try await withTaskExecutorPreference(executor) {
+            while try await created.next() != nil { reads += 1 }
+        }
+        #expect(reads >= 20 && executor.jobs >= reads, "\(executor.jobs) of \(reads)")
+    }
+
     /// What others need keeps its place and says nothing any more; what only own records need goes in whatever order.
     @Test func recordsThatOthersNeedAreEmptied() async throws {
         let people = try await People()
@@ -324,5 +341,19 @@ import Testing
         let left = try #require(
             try await ole.lookup(["S"], in: "Trips")[0].record?.share?.participants)
         #expect(!left.contains { $0.role == .user && $0.status == .accepted })
+    }
+}
+
+/// Runs tasks, and counts how often one of them came to its turn.
+private final class CountingExecutor: TaskExecutor {
+    private let count = Mutex(0)
+    private let queue = DispatchQueue(label: "counting")
+
+    var jobs: Int { count.withLock { $0 } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        count.withLock { $0 += 1 }
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -6,7 +6,8 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// In development every field may be queried; what is not queried costs nothing.
+/// In development every field may be queried, and in production after a deployment; what is not queried costs
+/// nothing.
 @Suite struct IndexDemandTests {
     /// The rows that the writing connection has written since it was opened.
     private func writes(_ storage: SQLiteStorageEngine, _ alice: Person) async throws -> Int64 {
@@ -25,12 +26,21 @@ import Testing
                 + (0..<5).map { Field(name: "number\($0)", value: .int64(Int64($0))) })
     }
 
-    @Test func saveWritesOnlyTheIndexesThatQueriesAskedFor() async throws {
+    @Test(arguments: [ContainerEnvironment.development, .production])
+    func saveWritesOnlyTheIndexesThatQueriesAskedFor(
+        _ environment: ContainerEnvironment
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover fails no test
         let storage = try SQLiteStorageEngine(folder: folder)
-        let alice = try await World(storage).person("alice", with: "Trips")
+        if environment == .production {
+            let developer = try await World(storage).person("alice")
+            try await developer.modify([record("first")])
+            try await developer.world.service.schemaDeployment(of: World.container).deploy()
+        }
+        let alice = try await World(storage, environment: environment)
+            .person("alice", with: "Trips")
         try await alice.modify([record("a"), record("b")], in: "Trips")
         var before = try await writes(storage, alice)
         try await alice.modify([record("c")], in: "Trips")

@@ -44,61 +44,9 @@ import Testing
                 try await alice.modify(script.operations(), in: zoneName, isAtomic: false)
             }
             for _ in 0..<10 {
-                try await compare(script.query(), zoneName: script.zoneName(), &script, alice)
+                try await alice.compare(
+                    script.query(), zoneName: script.zoneName(), limit: script.pageLength())
             }
-        }
-    }
-
-    private func compare(
-        _ query: QueryDictionary, zoneName: String?, _ script: inout QueryScript, _ alice: Person
-    ) async throws {
-        let expected = try await everything(query, zoneName, alice)
-        let limit = [1, 3, 10, 200].randomElement(using: &script.numbers) ?? 1
-        var found: [String] = []
-        var marker: String?
-        var pages = 0
-        repeat {
-            let page = try await alice.ask(
-                RecordsQuery.self,
-                .init(
-                    query: query, zoneID: zoneName.map(zone), isZoneWide: zoneName == nil,
-                    resultsLimit: limit, continuationMarker: marker))
-            try #require(page.records.count <= limit)
-            found += page.records.compactMap(\.record).map(QueryScript.name)
-            marker = page.continuationMarker
-            pages += 1
-            try #require(pages < 2_000, "\(query)")
-        } while marker != nil
-        if query.sortBy.isEmpty {
-            try #require(found.sorted() == expected.sorted(), "\(query) \(zoneName ?? "")")
-        } else {
-            try #require(found == expected, "\(query) \(zoneName ?? "")")
-        }
-    }
-
-    /// What a look at every record finds, by the rules of subscriptions.
-    private func everything(
-        _ query: QueryDictionary, _ zoneName: String?, _ alice: Person
-    ) async throws -> [String] {
-        let schema = try await alice.world.service.components.schemas.schema(
-            of: alice.world.address)
-        let matcher = try RecordMatcher(query, schema: schema)
-        let order = try RecordOrder(query, schema: schema)
-        let address = DatabaseAddress(alice.world.address, .private(owner: alice.name))
-        let store = try await alice.world.service.components.databases.store(for: address)
-        return try await store.read { reader in
-            var found: [(RecordOrder.Place, String)] = []
-            for zone in try reader.zones() where zoneName == nil || zone.name == zoneName {
-                try reader.scan(type: query.recordType, in: zone.key, after: nil) { row in
-                    if try matcher.matches(row) {
-                        let values = try RecordValues(row)
-                        found.append(
-                            (order.place(of: values, in: zone.name), zone.name + row.name))
-                    }
-                    return true
-                }
-            }
-            return found.sorted { order.isBefore($0.0, $1.0) }.map(\.1)
         }
     }
 
@@ -114,7 +62,7 @@ import Testing
         for round in 0..<8 {
             var query = script.query()
             query.recordType = "Hut"
-            let expected = try await everything(query, "Trips", alice)
+            let expected = try await alice.everything(query, "Trips")
                 .filter { $0.hasPrefix("Tripsstays") }
             var found: [String] = []
             var marker: String?
@@ -152,6 +100,7 @@ struct QueryScript {
     }
 
     mutating func zoneName() -> String? { chance(30) ? nil : one(of: Self.zones) }
+    mutating func pageLength() -> Int { one(of: [1, 3, 10, 200]) }
 
     // MARK: Records
 

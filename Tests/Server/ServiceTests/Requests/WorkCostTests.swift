@@ -86,6 +86,58 @@ import Testing
         #expect((1...3).contains(pages), "\(pages)")
     }
 
+    /// Sharing one record costs what saving all those would that come along: who does it again and again pays for them.
+    @Test func shareCostsTheRecordsThatComeAlong() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice", with: "Trips")
+        try await alice.modify([hut(.create, "trail")], in: "Trips")
+        for start in stride(from: 0, to: 1_600, by: 400) {
+            try await alice.modify(
+                (start..<start + 400).map { hut(.create, "h\($0)", parent: .some("trail")) },
+                in: "Trips")
+            world.advance(seconds: 60)
+        }
+        try await alice.modify([hut(.forceUpdate, "trail", [beds(3)])], in: "Trips")
+        try await alice.modify([share(.create, "S", of: "trail", participants: [])], in: "Trips")
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        world.advance(seconds: 60)
+        _ = try await alice.ask(ZonesList.self, .init())
+    }
+
+    /// A deletion that is refused in the end has looked for all that would have gone, and held it meanwhile.
+    @Test func refusedCascadeCostsWhatItHeld() async throws {
+        let limits = Limits.with {
+            $0.requestsInBurst = 12
+            $0.recordsPerCascade = 10
+        }
+        let world = World(limits: limits, isThrottled: true)
+        let alice = try await world.person("alice", with: "Trips")
+        func needing(_ name: String, _ action: Reference.Action) -> [Field] {
+            [Field(name: "of", value: .reference(Reference(recordName: name, action: action)))]
+        }
+        try await alice.modify(
+            [hut(.create, "root")]
+                + (0..<40).map { hut(.create, "m\($0)", needing("root", .deleteSelf)) },
+            in: "Trips")
+        for start in stride(from: 0, to: 2_000, by: 400) {
+            world.advance(seconds: 60)
+            try await alice.modify(
+                (start..<start + 400).map {
+                    hut(.create, "h\($0)", needing("m\($0 % 40)", .deleteSelf))
+                }, in: "Trips")
+        }
+        try await alice.modify([hut(.create, "keeper", needing("h7", .validate))], in: "Trips")
+        world.advance(seconds: 60)
+        #expect(await alice.refusal(of: [hut(.forceDelete, "root")], in: "Trips") != nil)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        await world.service.waitUntilIdle()
+        world.advance(seconds: 60)
+        #expect(
+            try await alice.lookup(["root", "h7", "h1999"], in: "Trips").allSatisfy {
+                $0.code == nil
+            })
+    }
+
     /// Large requests, and those of who asked for much, are answered and encoded on threads of their own.
     @Test func heavyRequestsLeaveTheThreadsOfOthersAlone() async throws {
         let world = World(

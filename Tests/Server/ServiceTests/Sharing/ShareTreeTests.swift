@@ -38,4 +38,42 @@ import Testing
         #expect(carried.rows.allSatisfy { $0.root == "r0" })
         #expect(steps <= 3 * count, "\(steps)")
     }
+
+    /// A request that moves many records of one chain does not read what is below them again for each, in whatever
+    /// order their names come; what it does not read follows in steps.
+    @Test(arguments: [1, 1_000, 10_000], [true, false])
+    func movingPartsOfAChainReadsItFewTimes(_ limit: Int, _ isReversed: Bool) async throws {
+        let (count, moved) = (900, 300)
+        let alice = try await World().person("alice", with: "Trips")
+        func name(_ number: Int) -> String { "r\(isReversed ? 9_999 - number : 1_000 + number)" }
+        for start in stride(from: 0, to: count, by: 300) {
+            try await alice.modify(
+                (start..<start + 300).map { number in
+                    hut(
+                        .create, name(number),
+                        parent: number == 0 ? .absent : .some(name(number - 1)))
+                }, in: "Trips")
+        }
+        let store = try await alice.world.service.components.databases.store(
+            for: DatabaseAddress(alice.world.address, .private(owner: alice.name)))
+        let names = (1...moved).map(name)
+        let (carried, steps) = try await store.read { reader in
+            let zone = try reader.existingZone(named: "Trips")
+            var tree = ShareTree(zone.key, isPlacing: false, reader: reader)
+            let rows = try reader.records(named: names, in: zone.key)
+            for name in names {
+                let old = try #require(rows[name])
+                var row = old
+                row.parent = nil
+                tree.save(row, old: old)
+            }
+            tree.created[names[0]] = "share"
+            return (try tree.carriedAlong(limit: limit), tree.steps)
+        }
+        #expect(
+            carried.rowsRead <= 3 * (limit + 1) && (isReversed || carried.rowsRead <= 3 * count))
+        #expect(steps <= 3 * count, "\(steps)")
+        // Nothing was left out: what is not carried along now follows.
+        #expect(carried.later.isEmpty == (limit > count && !isReversed))
+    }
 }
