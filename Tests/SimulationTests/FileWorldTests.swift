@@ -19,14 +19,6 @@ import Testing
         #expect(!Simulation.runOnFiles(seed: seed, mutation: .lyingDisk).violations.isEmpty)
     }
 
-    /// Files are real, and yet one seed is one run: what waits for the disk are steps of the world.
-    @Test(arguments: [1, 2] as [UInt64]) func oneSeedIsOneRun(_ seed: UInt64) {
-        let first = Simulation.runOnFiles(seed: seed, keepsLines: true)
-        let second = Simulation.runOnFiles(seed: seed, keepsLines: true)
-        #expect(first.lines == second.lines)
-        #expect(first.trace == second.trace)
-    }
-
     @Test func processesEndInEveryManner() {
         let table = FaultTable()
         for seed in 1...12 as ClosedRange<UInt64> {

@@ -57,13 +57,7 @@ extension RecordsQuery: ServedEndpoint {
         }
         let zoneName = try isZoneWide ? nil : context.existingZoneName(request.zoneID)
         let schema = try await stores.schemas.schema(of: context.address)
-        guard schema.hasType(query.recordType) else {
-            throw ServiceError(
-                .notFound, "Did not find record type: \(query.recordType)",
-                frameworkCode: .unknownItem)
-        }
-        let access = context.recordAccess(schema)[query.recordType]
-        guard access.mayReadSome else { throw ServiceError.readNotPermitted }
+        let access = try readAccess(to: query.recordType, schema, in: context)
         let search = RecordSearch(
             matcher: try RecordMatcher(query, schema: schema),
             order: try RecordOrder(query, schema: schema),
@@ -122,6 +116,20 @@ extension RecordsQuery: ServedEndpoint {
                 ).text(sealedBy: signer)
             },
             syncToken: token)
+    }
+
+    /// Who may read which records of a type.
+    private static func readAccess(
+        to recordType: String, _ schema: ContainerSchema, in context: RequestContext
+    ) throws -> RecordAccess.OfType {
+        guard schema.hasType(recordType) else {
+            throw ServiceError(
+                .notFound, "Did not find record type: \(recordType)",
+                frameworkCode: .unknownItem)
+        }
+        let access = context.recordAccess(schema)[recordType]
+        guard access.mayReadSome else { throw ServiceError.readNotPermitted }
+        return access
     }
 }
 
