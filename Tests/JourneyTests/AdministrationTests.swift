@@ -218,7 +218,7 @@ import Testing
             ),
             (
                 ["key", "add", "--container", "c", "/nowhere"], nil,
-                "The key's file cannot be read."
+                "The key's file cannot be read: /nowhere. Check its path."
             ),
             (["key", "add", "--container", "c", "/etc/hostname"], nil, "Give a P-256 public key"),
             (["key", "revoke", "0"], nil, "There is no such key."),

@@ -92,6 +92,8 @@ import Testing
         let clock = Clock()
         try await withDelivery(clock: clock, topic: "org.example.app") { delivery, standIn in
             var tokens: [String?] = []
+            // On a busy machine one may be begun that never carries a request.
+            var connections: Set<ObjectIdentifier?> = []
             for minutes in [0, 39, 2, 1] as [Int64] {
                 clock.milliseconds.withLock { $0 += minutes * 60_000 }
                 #expect(await delivery.send(Self.push(.background)) == .delivered)
@@ -100,9 +102,10 @@ import Testing
                 #expect(received.headers.first(name: "apns-push-type") == "background")
                 #expect(received.headers.first(name: "apns-topic") == "org.example.app")
                 tokens.append(received.headers.first(name: "authorization"))
+                connections.insert(received.connection)
             }
             #expect(tokens[0] == tokens[1] && tokens[1] != tokens[2] && tokens[2] == tokens[3])
-            #expect(standIn.connections == 1)
+            #expect(connections.count == 1 && !connections.contains(nil))
         }
     }
 

@@ -11,6 +11,8 @@ final class APNsStandIn: Sendable {
     struct Received: Sendable {
         var headers: HPACKHeaders
         var body: [UInt8]
+        /// The connection that it came by.
+        var connection: ObjectIdentifier?
     }
 
     struct Answer: Sendable {
@@ -23,7 +25,6 @@ final class APNsStandIn: Sendable {
     let certificate: NIOSSLCertificate
     private let report: AsyncStream<Received>.Continuation
     private let answers = Mutex<[Answer]>([])
-    private let accepted = Mutex(0)
     private let channel = Mutex<(any Channel)?>(nil)
 
     init(_ answers: [Answer] = []) throws {
@@ -31,9 +32,6 @@ final class APNsStandIn: Sendable {
         certificate = try NIOSSLCertificate(bytes: Array(Self.certificatePEM.utf8), format: .pem)
         self.answers.withLock { $0 = answers }
     }
-
-    /// How many connections were made.
-    var connections: Int { accepted.withLock { $0 } }
 
     func start() async throws -> String {
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -44,8 +42,7 @@ final class APNsStandIn: Sendable {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                self.accepted.withLock { $0 += 1 }
-                return channel.eventLoop.makeCompletedFuture {
+                channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         NIOSSLServerHandler(context: context))
                     _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
@@ -93,6 +90,7 @@ final class APNsStandIn: Sendable {
             switch unwrapInboundIn(data) {
             case .headers(let frame):
                 received.headers = frame.headers
+                received.connection = context.channel.parent.map { ObjectIdentifier($0) }
                 if frame.endStream { respond(context) }
             case .data(let frame):
                 if case .byteBuffer(let buffer) = frame.data {
