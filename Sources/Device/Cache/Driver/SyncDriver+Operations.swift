@@ -139,11 +139,14 @@ extension SyncDriver {
     /// history goes on from a token of the deleted one, or from before it.
     private func zonesReturned(in page: DatabasePage) async throws -> Set<ZoneID> {
         var returned: Set<ZoneID> = []
-        for (zone, token) in try store.zonesPerhapsDeleted(in: page) {
+        let tokens = try store.zonesPerhapsDeleted(in: page)
+        for zone in page.changed {
+            guard let token = tokens[zone] else { continue }
             do {
                 _ = try await remote.zoneChanges(zone, since: token, knowing: [], limit: 1)
                 returned.insert(zone)
             } catch let failure as SyncFailure {
+                // Of another history, or gone again; what else fails is asked again with the whole page.
                 switch failure.code {
                 case .changeTokenExpired:
                     if let intact = failure.lastIntactVersion, intact > 0 { returned.insert(zone) }

@@ -114,9 +114,10 @@ extension CacheStore {
 
     private static let databaseLossName = "databaseLost"
 
-    /// When a zone was deleted on this device; nil for what others deleted.
+    /// When a zone was deleted on this device; nil for what others deleted, and in the shared database: who leaves a
+    /// zone deletes nothing in it.
     func deletionMilliseconds(ofZone id: ZoneID, _ database: Database) throws -> Int64? {
-        try deletionMilliseconds(id, "", database)
+        createsZones ? try deletionMilliseconds(id, "", database) : nil
     }
 
     /// Notes that the service lost history of the database, now.

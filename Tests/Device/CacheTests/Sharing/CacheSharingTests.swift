@@ -3,6 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 import StratusTesting
+import StratusWire
 import Testing
 
 @testable import StratusCache
@@ -52,6 +53,27 @@ import Testing
         #expect(
             left.participants.allSatisfy { $0.role == .owner || $0.acceptanceStatus != .accepted })
         #expect(try alice.texts() == ["root": "2"])
+    }
+
+    /// Who leaves a zone deletes nothing in it: also where the service lost history after that, and they join again.
+    @Test func recordsOfZoneThatWasLeftStayWhenItIsJoinedAfterALoss() async throws {
+        let cloud = TestCloud()
+        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
+        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
+        try alice.save("root", "1")
+        let share = try await alice.cache.shareZone(.list)
+        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
+        let zone = try await bo.cache.acceptShare(at: try #require(share.url))
+        try await bo.cache.sync()
+        try await bo.cache.leaveShare(inZoneWith: zone)
+        try await bo.cache.sync()
+        // One for each database.
+        cloud.faults.next(2, of: ChangesDatabase.self, .expireChangeTokens)
+        try await bo.cache.sync()
+        _ = try await bo.cache.acceptShare(at: try #require(share.url))
+        try await bo.cache.sync()
+        try await alice.cache.sync()
+        #expect(try alice.texts() == ["root": "1"])
     }
 
     @Test func ownerStopsSharingOffline() async throws {
