@@ -109,7 +109,9 @@ public final class InProcessTransport: AccountTransport {
         let answer = try await respond(UsersCaller.self, EmptyBody(), target, apiToken: apiToken)
         guard let token = answer.rotatedWebAuthToken else {
             throw ServiceFailure(
-                ServiceError(.authenticationRequired, "Sign in: tokens belong to an account."))
+                ServiceError(
+                    .authenticationRequired,
+                    "Tokens belong to an account, and there is none; sign in."))
         }
         return token
     }

@@ -259,7 +259,8 @@ import Testing
             ["serve", "--port", "0", "--tls-certificate", "/nowhere", "--tls-key", "/nowhere"],
             on: folder)
         #expect(refused.status != 0)
-        #expect(refused.error == "Error: Give a certificate in PEM. (/nowhere)\n")
+        #expect(
+            refused.error == "Error: The file has no certificate in PEM; give one. (/nowhere)\n")
         let half = try await Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
         #expect(half.status != 0)
         #expect(half.error.contains("--tls-key"))

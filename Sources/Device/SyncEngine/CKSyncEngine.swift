@@ -57,7 +57,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     public init(_ configuration: Configuration) {
         precondition(
             configuration.database.databaseScope != .public,
-            "Give a sync engine the private or the shared database: the public has no changes.")
+            "The public database has no changes; give a sync engine the private or the shared one.")
         database = configuration.database
         state = State(configuration.stateSerialization)
         driver = EngineDriver(configuration, state: state)

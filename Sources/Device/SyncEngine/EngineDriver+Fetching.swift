@@ -41,7 +41,7 @@ extension EngineDriver {
     func requireAccount(_ engine: CKSyncEngine) async throws {
         guard try await checkAccount(engine) else {
             throw CKError.notSignedIn(
-                "Sign in: there is no account to sync with.",
+                "There is no account to sync with; sign in.",
                 at: engine.database.container.connection.serviceAddress)
         }
     }

@@ -235,13 +235,15 @@ extension EngineDriver {
         let limit = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount
         if batch.itemCount > limit {
             return CKError(
-                .limitExceeded, "Give at most 250 records in one batch.",
+                .limitExceeded, "The batch has more than 250 records; give fewer at a time.",
                 details: ["ItemCount": batch.itemCount])
         }
         let recordIDs = batch.recordsToSave.map(\.recordID) + batch.recordIDsToDelete
         if let outside = recordIDs.first(where: { !scope.contains($0) }) {
             return CKError(
-                .invalidArguments, "Give only records of the scope of context.options.",
+                .invalidArguments,
+                "A record of the batch is outside the scope of context.options; give"
+                    + " only records inside.",
                 details: ["RecordID": outside])
         }
         return nil

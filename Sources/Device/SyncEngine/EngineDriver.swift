@@ -182,8 +182,8 @@ actor EngineDriver {
         let telling = tellingTask.withLock { $0 }
         precondition(
             caller == nil || caller != telling,
-            "Call fetchChanges and sendChanges after the delegate's method has returned: it would"
-                + " wait for itself.")
+            "fetchChanges or sendChanges is called in a method of the delegate, and would wait for"
+                + " itself; call it after the method has returned.")
     }
 
     /// Calls the delegate; nil when there is none any more.

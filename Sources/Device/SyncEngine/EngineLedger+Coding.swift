@@ -93,14 +93,14 @@ extension EngineLedger: Codable {
                 .init(codingPath: container.codingPath, debugDescription: sentence))
         }
         guard try container.decode(Int.self, forKey: .version) == Self.formatVersion else {
-            throw damaged("Start without the state: another version of the engine wrote it.")
+            throw damaged("Another version of the engine wrote the state; start without it.")
         }
         let zones = try container.decode([Zone].self, forKey: .zones).map {
             ZoneID(name: $0.name, ownerName: $0.owner)
         }
         func zone(_ number: Int) throws -> ZoneID {
             guard zones.indices.contains(number) else {
-                throw damaged("Start without the state: it names a zone that it does not have.")
+                throw damaged("The state names a zone that it does not have; start without it.")
             }
             return zones[number]
         }
@@ -123,7 +123,7 @@ extension EngineLedger: Codable {
         add(
             try container.decode([Record].self, forKey: .records).map { record in
                 guard let kind = PendingChange.Kind(rawValue: record.kind) else {
-                    throw damaged("Start without the state: it has a change of an unknown kind.")
+                    throw damaged("The state has a change of an unknown kind; start without it.")
                 }
                 return (id: RecordID(name: record.name, zoneID: try zone(record.zone)), kind: kind)
             })

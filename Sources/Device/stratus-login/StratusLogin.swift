@@ -80,7 +80,7 @@ struct StratusLogin: AsyncParsableCommand {
         variables["STRATUS_WEB_AUTH_TOKEN"] = nil
         variables["STRATUS_DEV_USER"] = nil
         guard let name = container ?? variables["STRATUS_CONTAINER"], !name.isEmpty else {
-            throw OneSentence("Name the app's container: --container, or STRATUS_CONTAINER.")
+            throw OneSentence("No container is named; give --container or set STRATUS_CONTAINER.")
         }
         let app = CKContainer(
             identifier: name, connection: CloudConnection(environmentVariables: variables))
@@ -180,7 +180,7 @@ struct StratusLogin: AsyncParsableCommand {
 
     private func readPassword() throws -> String {
         guard let password = PasswordPrompt.read() else {
-            throw OneSentence("Give the password on standard input, as one line.")
+            throw OneSentence("Standard input has no password; give it there as one line.")
         }
         return password
     }

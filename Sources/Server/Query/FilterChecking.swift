@@ -53,7 +53,8 @@ struct FilterChecking {
             let radius = filter.distanceMetres, radius >= 0
         else {
             throw ServiceError.invalid(
-                "Give the comparator NEAR a place on the earth and a distance in metres.")
+                "The comparator NEAR has no place on the earth or no distance in"
+                    + " metres; give it both.")
         }
     }
 

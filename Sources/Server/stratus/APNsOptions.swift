@@ -36,7 +36,8 @@ struct APNsOptions: ParsableArguments {
         let given = [keyFile, keyIdentifier, teamIdentifier].compactMap { $0 }
         guard [0, 3].contains(given.count) else {
             throw ValidationError(
-                "Give --apns-key, --apns-key-id and --apns-team-id, or none of them.")
+                "Some of --apns-key, --apns-key-id and --apns-team-id are missing;"
+                    + " give all or none.")
         }
         guard !given.isEmpty || topic == nil && url == nil else {
             throw ValidationError("--apns-topic and --apns-url need --apns-key.")

@@ -18,7 +18,10 @@ struct Compact: AsyncParsableCommand {
     var days = 180
 
     func validate() throws {
-        guard days > 0 else { throw ValidationError("Name at least one day.") }
+        guard days > 0 else {
+            throw ValidationError(
+                "The number of days is not above 0; give at least 1.")
+        }
     }
 
     func run() async throws {

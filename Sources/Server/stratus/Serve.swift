@@ -125,11 +125,13 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         guard !(memory && data != nil) else {
-            throw ValidationError("Give either --data or --memory, not both.")
+            throw ValidationError("--data and --memory are both given; give one of them.")
         }
         _ = try limits()
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
-            throw ValidationError("Give both --tls-certificate and --tls-key, or neither.")
+            throw ValidationError(
+                "Only one of --tls-certificate and --tls-key is given; give both, or"
+                    + " neither.")
         }
         _ = try proxies()
         guard !dev || devAnywhere || ServiceNames.isLoopback(host) else {
@@ -259,7 +261,8 @@ struct Serve: AsyncParsableCommand {
         guard let trustedProxies else { return .none }
         guard let proxies = TrustedProxies(trustedProxies) else {
             throw ValidationError(
-                "Give --trusted-proxies networks such as 10.0.0.0/8,2001:db8::/32.")
+                "--trusted-proxies has something other than networks; give such as"
+                    + " 10.0.0.0/8,2001:db8::/32.")
         }
         return proxies
     }

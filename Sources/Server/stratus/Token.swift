@@ -62,7 +62,8 @@ struct Token: AsyncParsableCommand {
 
         func validate() throws {
             guard !loopback || callbackURL == nil else {
-                throw ValidationError("Give either --loopback or --callback-url, not both.")
+                throw ValidationError(
+                    "--loopback and --callback-url are both given; give one of them.")
             }
         }
 

@@ -209,7 +209,7 @@ struct User: AsyncParsableCommand {
 
     private static func readPassword() throws -> String {
         guard let password = PasswordPrompt.read() else {
-            throw OneSentence("Give the password on standard input, as one line.")
+            throw OneSentence("Standard input has no password; give it there as one line.")
         }
         return password
     }

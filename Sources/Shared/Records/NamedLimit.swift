@@ -110,7 +110,9 @@ extension NamedLimit {
         case .integer64(let path): limits[keyPath: path] = try wholeNumber(text)
         case .number(let path):
             guard let value = Double(text), range.contains(value) else {
-                throw Refusal(sentence: "Give the limit a number in its range.", name: name)
+                throw Refusal(
+                    sentence:
+                        "The limit's value is no number in its range; give one.", name: name)
             }
             limits[keyPath: path] = value
         }
@@ -118,7 +120,9 @@ extension NamedLimit {
 
     private func wholeNumber(_ text: String) throws(Refusal) -> Int64 {
         guard let value = Int64(text.filter { $0 != "_" }), range.contains(Double(value)) else {
-            throw Refusal(sentence: "Give the limit a whole number in its range.", name: name)
+            throw Refusal(
+                sentence:
+                    "The limit's value is no whole number in its range; give one.", name: name)
         }
         return value
     }
@@ -131,8 +135,8 @@ extension NamedLimit {
         let name = parts.first.map(String.init) ?? ""
         guard parts.count == 2, let limit = all.first(where: { $0.name == name }) else {
             throw Refusal(
-                sentence: "Name a limit and its value as in recordsPerPage=100; `stratus limits` "
-                    + "lists them.",
+                sentence: "There is no limit of that name, or it has no value; give both as in"
+                    + " recordsPerPage=100. `stratus limits` lists them.",
                 name: name)
         }
         try limit.set(String(parts[1]), in: &limits)

@@ -71,7 +71,8 @@ public struct CacheCondition: Sendable {
             guard let value else {
                 throw CKError(
                     .invalidArguments,
-                    "Compare “\(key)” with a value that a record's field can hold.")
+                    "“\(key)” is compared with a value that no field can hold; compare"
+                        + " with one that a field can.")
             }
             return .filter(QueryDictionary.Filter(comparator, try .init(key: key), value))
         case .all(let members): return .all(try members.map { try $0.resolved(now: now) })

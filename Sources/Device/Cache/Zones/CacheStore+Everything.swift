@@ -82,7 +82,9 @@ extension CacheStore {
             }
             guard createsZones else {
                 throw CacheError(
-                    .invalidZone, "Keep it as it is: its owner does not share the zone any more.")
+                    .invalidZone,
+                    "The owner does not share the zone any more; the record stays as"
+                        + " it is.")
             }
             try recreate(row, database)
         }

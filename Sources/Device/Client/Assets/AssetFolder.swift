@@ -83,7 +83,9 @@ final class AssetFolder: Sendable {
 
     private static func noRoom(_ cause: (any Error)? = nil) -> CKError {
         CKError(
-            .assetNotAvailable, "Make room in the folder for temporary files: assets need some.",
+            .assetNotAvailable,
+            "An asset could not be written into the folder for temporary files; make"
+                + " room there.",
             cause: cause)
     }
 

@@ -90,7 +90,8 @@ struct AssetFileState: Hashable {
             FileManager.default.isReadableFile(atPath: url.path)
         else {
             throw CKError(
-                .assetNotAvailable, "Give the asset a file that this process may read.",
+                .assetNotAvailable,
+                "The asset's file cannot be read by this process; give it one that can.",
                 details: [NSFilePathErrorKey: url.path])
         }
         sizeBytes = (attributes[.size] as? NSNumber)?.int64Value ?? 0
@@ -128,7 +129,8 @@ extension AssetFolder {
             copy.remove()
             if let error = error as? CKError { throw error }
             throw CKError(
-                .assetNotAvailable, "Give the asset a file that this process may read.",
+                .assetNotAvailable,
+                "The asset's file cannot be read by this process; give it one that can.",
                 details: [NSFilePathErrorKey: url.path], cause: error)
         }
         return copy

@@ -47,7 +47,8 @@ final class AssetWriter: Sendable {
         } catch {
             throw CKError(
                 .assetNotAvailable,
-                "Make room in the folder for temporary files: assets need some.", cause: error)
+                "An asset could not be written into the folder for temporary files;"
+                    + " make room there.", cause: error)
         }
     }
 }

@@ -48,7 +48,9 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 
     /// - Parameter fileURL: a file of this device.
     public convenience init(fileURL: URL) {
-        precondition(fileURL.isFileURL, "Give CKAsset the URL of a file on this device.")
+        precondition(
+            fileURL.isFileURL,
+            "The asset's URL is no file's; give CKAsset the URL of a file on this device.")
         self.init(State(fileURL: fileURL))
     }
 

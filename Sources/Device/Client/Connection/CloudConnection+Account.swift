@@ -70,7 +70,8 @@ extension CloudConnection {
             guard let transport = transport as? any AccountTransport else {
                 throw CKError(
                     .invalidArguments,
-                    "Connect with a transport whose account can change (AccountTransport).")
+                    "The transport has one account for good; connect with an"
+                        + " AccountTransport to change it.")
             }
             return transport
         }

@@ -34,18 +34,20 @@ extension CloudConnection {
         let transport: any Transport
         if environment == nil {
             transport = UnconfiguredTransport(
-                sentence: "Set STRATUS_ENVIRONMENT to development or production.")
+                sentence:
+                    "STRATUS_ENVIRONMENT is neither development nor production; set it to"
+                    + " one of them.")
         } else if let text = environmentVariables["STRATUS_URL"], !text.isEmpty {
             transport =
                 HTTPTransport(
                     origin: text, credentials: credentials, deviceID: deviceID,
                     network: HTTPTransport.Network(environmentVariables: environmentVariables))
                 ?? UnconfiguredTransport(
-                    sentence: "Set STRATUS_URL to an http or https address, such as"
+                    sentence: "STRATUS_URL is no http or https address; set it to one such as"
                         + " http://127.0.0.1:8080.", address: text)
         } else {
             transport = UnconfiguredTransport(
-                sentence: "Set STRATUS_URL to the address of a Stratus service.")
+                sentence: "STRATUS_URL is not set; set it to the address of a Stratus service.")
         }
         self.init(
             transport: transport, environment: environment ?? .development,
@@ -112,7 +114,7 @@ extension CloudConnection {
     func checkAccount() throws {
         guard hasAccount else {
             throw CKError.notSignedIn(
-                "Sign in: there is no account on this device.", at: serviceAddress)
+                "There is no account on this device; sign in.", at: serviceAddress)
         }
     }
 }

@@ -20,7 +20,9 @@ extension HTTPTransport: AccountTransport {
         ).webAuthToken
         guard let token = next ?? own else {
             throw ServiceFailure(
-                ServiceError(.authenticationRequired, "Sign in: tokens belong to an account."))
+                ServiceError(
+                    .authenticationRequired,
+                    "Tokens belong to an account, and there is none; sign in."))
         }
         return token
     }

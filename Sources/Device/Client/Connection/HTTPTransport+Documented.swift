@@ -40,7 +40,7 @@ extension HTTPTransport {
     /// would do something else than what the app asked for.
     private static let undocumented = ServiceFailure(
         ServiceError(
-            .badRequest, "Ask a service of Stratus: Apple's protocol is not known to have this.",
+            .badRequest, "Apple's protocol is not known to have this; ask a service of Stratus.",
             frameworkCode: .serverRejectedRequest))
 
     private func modify(

@@ -61,7 +61,8 @@ extension HTTPTransport {
                 trusted += try NIOSSLCertificate.fromPEMBytes(Array(certificatesPEM.utf8))
             } catch {
                 throw CKError(
-                    .invalidArguments, "Give certificates as PEM files.", cause: error)
+                    .invalidArguments,
+                    "A certificate file has no PEM in it; give certificates as PEM.", cause: error)
             }
         }
     }
@@ -90,7 +91,9 @@ extension HTTPTransport.Network {
             certificateFile: certificateFile, trusted: trusted, proxy: try proxy(for: origin))
         if let certificateFile, !FileManager.default.isReadableFile(atPath: certificateFile) {
             throw TransportError(
-                .notConfigured, "Set SSL_CERT_FILE to a file of certificates that can be read.",
+                .notConfigured,
+                "The file that SSL_CERT_FILE names has no certificates that can be"
+                    + " read; correct it.",
                 address: certificateFile)
         }
         return Self.clients.withLock { clients in
@@ -129,7 +132,7 @@ extension HTTPTransport.Network {
         else {
             throw TransportError(
                 .notConfigured,
-                "Set the proxy to an address such as http://proxy.example.org:3128.",
+                "The proxy's address is none; set one such as http://proxy.example.org:3128.",
                 address: text)
         }
         let authorization = proxy.user.map {

@@ -99,7 +99,9 @@ public final class HTTPTransport: Transport {
         let body = Self.body(of: request, for: E.self)
         if let body, body.count > limits.requestBodyBytes {
             throw TransportError(
-                .requestTooLarge, "Send fewer or smaller records in one request.")
+                .requestTooLarge,
+                "The request is larger than a service takes; send fewer or smaller"
+                    + " records in one.")
         }
         let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
         do {

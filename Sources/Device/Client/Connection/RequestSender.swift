@@ -46,7 +46,8 @@ struct RequestSender: Sendable {
         try connection.checkConfigured()
         if target.scope.map({ $0 != .public }) ?? false, !connection.hasAccount {
             throw CKError.notSignedIn(
-                "Sign in: the private and the shared database belong to an account.",
+                "The private and the shared database belong to an account, and there"
+                    + " is none; sign in.",
                 at: connection.serviceAddress)
         }
         return try await retrying(recover: recover) {
@@ -134,7 +135,7 @@ struct RequestSender: Sendable {
     private func checkAccount() throws {
         guard pace.accountChangeCount == connection.accountChangeCount else {
             throw CKError(
-                .notAuthenticated, "Repeat the request: the account changed after it was made.")
+                .notAuthenticated, "The account changed after the request was made; make it again.")
         }
     }
 }

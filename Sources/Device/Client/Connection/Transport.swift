@@ -71,14 +71,18 @@ extension Transport {
     public func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
-        throw TransportError(.notConfigured, "Take a transport that carries assets.")
+        throw TransportError(
+            .notConfigured,
+            "This transport carries no assets; take one that does.")
     }
 
     public func download(
         from url: String, timeoutSeconds: Double,
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        throw TransportError(.notConfigured, "Take a transport that carries assets.")
+        throw TransportError(
+            .notConfigured,
+            "This transport carries no assets; take one that does.")
     }
 
     public func download(

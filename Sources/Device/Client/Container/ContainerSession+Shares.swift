@@ -48,7 +48,9 @@ extension ContainerSession {
     /// What the link of a share says.
     private static func link(_ url: URL) throws -> ShortGUIDDictionary {
         guard let shortGUID = ShareLink.shortGUID(of: url) else {
-            throw CKError(.invalidArguments, "Give the link of a share: …/share/<identifier>.")
+            throw CKError(
+                .invalidArguments,
+                "The link is no share's; give one such as …/share/<identifier>.")
         }
         return ShortGUIDDictionary(
             value: shortGUID, oneTimeToken: ShareLink.oneTimeToken(of: url))

@@ -26,7 +26,9 @@ extension ContainerSession {
                     dictionary.emailAddress ?? dictionary.phoneNumber ?? dictionary.userRecordName
                 guard let text, Self.addressBytes.contains(text.utf8.count) else {
                     throw CKError(
-                        .invalidArguments, "Look somebody up by an address of 1 to 320 bytes.")
+                        .invalidArguments,
+                        "The address to look up is empty or longer than 320 bytes;"
+                            + " give one of 1 to 320.")
                 }
                 return dictionary
             },

@@ -72,7 +72,8 @@ extension CKDatabase {
         }
         guard let url else {
             throw CKError(
-                .assetNotAvailable, "Fetch the record again: its asset is no longer there.")
+                .assetNotAvailable,
+                "The record's asset is no longer there; fetch the record again.")
         }
         // One attempt: whoever has a part of it asks for the rest.
         try await session.sender.connection.transport.download(

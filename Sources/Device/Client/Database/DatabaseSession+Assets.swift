@@ -74,7 +74,8 @@ extension DatabaseSession {
                         guard let url = asset.fileURL else {
                             throw CKError(
                                 .assetNotAvailable,
-                                "Fetch the asset before it is saved in another record.",
+                                "The asset's file is not on this device; fetch it"
+                                    + " before it is saved in another record.",
                                 details: [CKError.fieldNameKey: field.name])
                         }
                         let file = try AssetFileState(url)
@@ -213,7 +214,8 @@ extension DatabaseSession {
             let error = CKError(requestFailedWith: error)
             guard error.meansMissingAsset else { throw error }
             throw CKError(
-                .assetNotAvailable, "Fetch the record again: its asset is no longer there.",
+                .assetNotAvailable,
+                "The record's asset is no longer there; fetch the record again.",
                 cause: error)
         }
         asset.adopt(file)

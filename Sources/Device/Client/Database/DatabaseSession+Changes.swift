@@ -46,7 +46,7 @@ extension DatabaseSession {
         if sender.scope == .public {
             throw CKError(
                 .invalidArguments,
-                "Ask the private or the shared database: the public has no changes.")
+                "The public database has no changes; ask the private or the shared one.")
         }
     }
 

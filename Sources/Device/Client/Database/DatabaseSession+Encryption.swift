@@ -44,13 +44,15 @@ extension DatabaseSession {
             guard sender.scope != .public else {
                 throw CKError(
                     .invalidArguments,
-                    "Keep encrypted values out of the public database: everybody may read it.")
+                    "The public database takes no encrypted values, as everybody may"
+                        + " read it; leave them out.")
             }
             let keys = try await core.connection.keyring.zoneKeys(of: zoneID, for: .writing, caller)
             guard let key = keys.first else {
                 throw CKError(
                     .permissionFailure,
-                    "Open the whole link of the share: it has the key of its encrypted values.")
+                    "The key of the share's encrypted values is not on this device;"
+                        + " open the whole link, which has it.")
             }
             return .success(key)
         } catch {

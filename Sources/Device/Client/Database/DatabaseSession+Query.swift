@@ -21,7 +21,9 @@ extension DatabaseSession {
         let translation = QueryTranslation(now: now)
         guard let query = try translation.query(search.query) else { return QueryPage() }
         if sender.scope == .shared, search.zoneID == nil {
-            throw CKError(.invalidArguments, "Name a zone: the shared database is asked by zone.")
+            throw CKError(
+                .invalidArguments,
+                "The query of the shared database names no zone; name one.")
         }
         let request = RecordsQuery.Request(
             query: query, zoneID: search.zoneID?.dictionary,

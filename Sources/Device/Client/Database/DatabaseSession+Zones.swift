@@ -19,7 +19,9 @@ extension DatabaseSession {
     ) async throws -> ZonesModification {
         guard !zones.isEmpty || !zoneIDs.isEmpty else { return ZonesModification() }
         if sender.scope == .public || (sender.scope == .shared && !zones.isEmpty) {
-            throw CKError(.badDatabase, "Make zones in the private database: only it has any.")
+            throw CKError(
+                .badDatabase,
+                "Zones are made in the private database alone; make it there.")
         }
         let operations =
             zones.map {

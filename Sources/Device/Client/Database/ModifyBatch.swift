@@ -32,7 +32,9 @@ struct ModifyBatch {
             do {
                 if let root = record.rootOfNewShare, !recordIDsToSave.contains(root) {
                     throw CKError(
-                        .invalidArguments, "Save a new share together with its root record.")
+                        .invalidArguments,
+                        "A new share is saved without its root record; save both"
+                            + " together.")
                 }
                 return .success(try record.draft(policy: policy))
             } catch {

@@ -47,7 +47,7 @@ extension CKContainer {
     ) async throws {
         guard let key = metadata.linkKey else {
             throw CKError(
-                .invalidArguments, "Open the whole link of the share: this one has no key.")
+                .invalidArguments, "The share's link has no key; open the whole link.")
         }
         try await connection.keyring.replace(
             key, of: metadata.share.recordID.zoneID, keepsFormer: keepsFormerKeys,

@@ -20,7 +20,7 @@ extension CKContainer {
     ///   when this device has another key: see ``forgetRecoveryKey()``.
     public func useRecoveryKey(_ text: String) async throws {
         guard let key = RecoveryKey.key(text) else {
-            throw CKError(.invalidArguments, "Correct the recovery key: it has a mistake.")
+            throw CKError(.invalidArguments, "The recovery key has a mistake; correct it.")
         }
         try await connection.keyring.use(key, keyringCaller)
         NotificationCenter.default.post(name: .CKAccountChanged, object: connection)

@@ -131,7 +131,7 @@ final class CloudKeyring: Sendable {
             if try await save(known, account, caller) { return known.shared[zone].first }
             _ = try await ask(account, caller)
         }
-        throw CKError(.zoneBusy, "Try again: other devices of the user change the keyring.")
+        throw CKError(.zoneBusy, "Other devices of the user change the keyring; try again.")
     }
 
     // MARK: The account's key
@@ -148,13 +148,15 @@ final class CloudKeyring: Sendable {
     func use(_ key: AccountKey, _ caller: Caller) async throws {
         let account = try await account(caller)
         if let record = try await record(caller), record.identifier != key.identifier {
-            throw CKError(.invalidArguments, "Give the recovery key of this account and container.")
+            throw CKError(
+                .invalidArguments,
+                "The recovery key is of another account or container; give this one's.")
         }
         let kept = try keeping { try store.addKey(key.bytes, for: account) }
         guard kept == key.bytes else {
             throw CKError(
                 .invalidArguments,
-                "Call forgetRecoveryKey() first: this device has another key of the account.")
+                "This device has another key of the account; call forgetRecoveryKey() first.")
         }
         known.withLock { $0[account] = nil }
     }
@@ -173,7 +175,8 @@ final class CloudKeyring: Sendable {
     private static var isElsewhere: CKError {
         CKError(
             .accountTemporarilyUnavailable,
-            "Import the recovery key: encrypted values need the key of the user's other devices.")
+            "Encrypted values need the key of the user's other devices, and it is not"
+                + " here; import the recovery key.")
     }
 
     private func account(_ caller: Caller) async throws -> CloudKeyAccount {
@@ -191,7 +194,9 @@ final class CloudKeyring: Sendable {
         if let known = known.withLock({ $0[account] }) { return known }
         guard let bytes = try keeping({ try store.key(for: account) }) else { return nil }
         guard let key = AccountKey(bytes) else {
-            throw CKError(.internalError, "Give the key store keys of 32 bytes.")
+            throw CKError(
+                .internalError,
+                "A key of the key store is not 32 bytes; give it keys of 32.")
         }
         let kept = Known(key: key, shared: try copy(of: account, key))
         return known.withLock { known in
@@ -247,7 +252,9 @@ final class CloudKeyring: Sendable {
     }
 
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
-        try CloudKeyStoreError.translating(otherwise: "Let the key store keep its keys.", body)
+        try CloudKeyStoreError.translating(
+            otherwise:
+                "The key store could not keep or read a key; see the cause.", body)
     }
 
     // MARK: The record

@@ -27,8 +27,8 @@ extension CKError {
     package static func plainValue(of field: EncryptedField) -> CKError {
         CKError(
             .invalidArguments,
-            "Set \(field.key) of \(field.recordType) in encryptedValues, as before: this device has"
-                + " encrypted it, and sends no value of it in the clear. A plain field needs another"
+            "This device has encrypted \(field.key) of \(field.recordType), and sends no value of it in"
+                + " the clear; set it in encryptedValues, as before, or give a plain field another"
                 + " name.",
             details: [recordTypeKey: field.recordType, fieldNameKey: field.key])
     }

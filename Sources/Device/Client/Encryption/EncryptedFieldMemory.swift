@@ -55,6 +55,8 @@ final class EncryptedFieldMemory: Sendable {
 
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
         try CloudKeyStoreError.translating(
-            otherwise: "Let the key store keep the encrypted fields.", body)
+            otherwise:
+                "The key store could not keep or read the names of encrypted fields; see"
+                + " the cause.", body)
     }
 }

@@ -24,7 +24,8 @@ public final class FileKeyStore: CloudKeyStore {
         }
     }
 
-    private static let writableSentence = "Make the folder of keys writable for its user."
+    private static let writableSentence =
+        "The folder of keys cannot be written; make it writable for its user."
 
     private let folder: URL
     /// Puts the names in a folder on the disk, as `fsync` does the content of a file.
@@ -57,7 +58,9 @@ public final class FileKeyStore: CloudKeyStore {
     // MARK: Keys
 
     public func key(for account: CloudKeyAccount) throws -> [UInt8]? {
-        try read(.key, account, "Replace the damaged file of keys: import the recovery key.")
+        try read(
+            .key, account,
+            "The file of keys is damaged; import the recovery key to replace it.")
     }
 
     public func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
@@ -91,7 +94,7 @@ public final class FileKeyStore: CloudKeyStore {
     // MARK: The keyring
 
     public func keyring(for account: CloudKeyAccount) throws -> [UInt8]? {
-        try read(.keyring, account, "Remove the damaged copy of the keyring.")
+        try read(.keyring, account, "The copy of the keyring is damaged; remove it.")
     }
 
     public func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws {
@@ -126,7 +129,7 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     private func fields(_ url: URL) throws -> Set<EncryptedField> {
-        let damaged = "Remove the damaged list of encrypted fields: it is made anew."
+        let damaged = "The list of encrypted fields is damaged; remove it, and it is made anew."
         guard let bytes = try read(.fields, url, damaged) else { return [] }
         var fields: Set<EncryptedField> = []
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
@@ -145,7 +148,7 @@ public final class FileKeyStore: CloudKeyStore {
 
     public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? {
         let url = url(.signIn, place.fileNameParts)
-        let damaged = "Remove the damaged file of the sign-in, and sign in again."
+        let damaged = "The file of the sign-in is damaged; remove it, and sign in again."
         guard let bytes = try read(.signIn, url, damaged) else { return nil }
         guard let signIn = KeptSignIn(bytes: bytes) else {
             throw CloudKeyStoreError(sentence: damaged, path: url.path)
@@ -201,12 +204,16 @@ public final class FileKeyStore: CloudKeyStore {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
         // Only names are in it.
         if kind == .fields { DeviceFile.tighten(url.path) }
-        let text = try attempt("Make the file of keys readable for its user.", url) {
+        let text = try attempt(
+            "The file of keys cannot be read; make it readable for its user.", url
+        ) {
             let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
             guard let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 == 0
             else {
                 throw CloudKeyStoreError(
-                    sentence: "Take the rights of others from the file of keys (chmod 600).",
+                    sentence:
+                        "Others may read the file of keys; take their rights from it"
+                        + " (chmod 600).",
                     path: url.path)
             }
             return try Data(contentsOf: url)

@@ -104,7 +104,8 @@ extension CKDatabaseOperation {
             pace: effectiveConfiguration.pace(core.connection.world))
         if let origin, origin.author != account.user {
             throw CKError(
-                .notAuthenticated, "Sign in as the user who began the long-lived operation.")
+                .notAuthenticated,
+                "Another user began the long-lived operation; sign in as that user.")
         }
         let folder = core.connection.operationFolder
         if let description = folder.description(of: operationID, account) {
@@ -119,7 +120,8 @@ extension CKDatabaseOperation {
         } catch {
             // The operation itself needs no journal: it runs as any other (decision 12).
             OperationFolder.log.warning(
-                "Make the folder of long-lived operations writable; this one is not kept.",
+                "The folder of long-lived operations cannot be written, and this one"
+                    + " is not kept; make it writable.",
                 metadata: ["path": "\(folder.root.path)", "error": "\(error)"])
             return nil
         }
@@ -131,7 +133,7 @@ extension CKDatabaseOperation {
         let connection = effectiveDatabase.core.connection
         guard let journal = OperationJournal.opened(url) else {
             throw CKError(
-                .invalidArguments, "Wait for the operation: it runs already under this identifier.")
+                .invalidArguments, "An operation of this identifier runs already; wait for it.")
         }
         let age = connection.world.now.timeIntervalSince(description.date)
         let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
@@ -142,7 +144,7 @@ extension CKDatabaseOperation {
             journal.forget()
             throw CKError(
                 .serverResponseLost,
-                "Fetch what the operation was to change: it is too old to be sent again safely.")
+                "The operation is too old to be sent again safely; fetch what it was to change.")
         }
         if description.deviceID != connection.deviceID {
             journal.foreignDeviceID = description.deviceID

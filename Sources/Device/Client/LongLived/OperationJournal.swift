@@ -175,7 +175,8 @@ final class OperationJournal: Sendable {
 
     private func warn(_ error: any Error) {
         OperationFolder.log.warning(
-            "Make room for the outcome of long-lived operations; this one is not kept.",
+            "The outcome of a long-lived operation could not be written, and is not"
+                + " kept; make room in its folder.",
             metadata: ["path": "\(folder.path)", "error": "\(error)"])
     }
 

@@ -28,7 +28,9 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
 
     override func perform() async throws {
         guard let apiToken else {
-            throw CKError(.invalidArguments, "Set apiToken before you add the operation.")
+            throw CKError(
+                .invalidArguments,
+                "The operation has no API token; set apiToken before you add it.")
         }
         let session = session()
         let token = try await ContainerSession(core: session.core, pace: session.sender.pace)

@@ -106,7 +106,9 @@ public class CKOperation: Operation, @unchecked Sendable {
             defer { lifecycle.isEnqueued = true }
             return !lifecycle.isEnqueued && !lifecycle.isExecuting && !lifecycle.isFinished
         }
-        precondition(isFirst, "Make a new operation: each is used once.")
+        precondition(
+            isFirst,
+            "The operation was added before, and each is used once; make a new one.")
         queue.addOperation(self)
     }
 
@@ -123,7 +125,7 @@ public class CKOperation: Operation, @unchecked Sendable {
         lifecycle.withLock {
             precondition(
                 !$0.isExecuting && !$0.isFinished,
-                "Make a new operation: one that is executing cannot be started again.")
+                "The operation is executing, and cannot be started again; make a new one.")
             $0.isExecuting = true
         }
         didChangeValue(forKey: "isExecuting")
@@ -202,7 +204,8 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     /// Does the work; throws what fails it as a whole.
     func perform() async throws {
-        preconditionFailure("Run an operation of a class below CKOperation: this one does nothing.")
+        preconditionFailure(
+            "CKOperation itself does nothing; run an operation of a class below it.")
     }
 
     /// Calls the result blocks; on the callback queue, exactly once.

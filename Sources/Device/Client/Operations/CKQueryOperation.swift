@@ -62,7 +62,9 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         } else if let query {
             search = QuerySearch(query: query.definition, zoneID: zoneID)
         } else {
-            throw CKError(.invalidArguments, "Give the operation a query or a cursor.")
+            throw CKError(
+                .invalidArguments,
+                "The operation has neither query nor cursor; give it one of them.")
         }
         let page = try await session().records(
             matching: search, resultsLimit: resultsLimit, desiredKeys: desiredKeys)

@@ -53,7 +53,8 @@ extension NSPredicate {
         case "TRUEPREDICATE": return .all
         case "FALSEPREDICATE": return .none
         default:
-            return .unreadable("Write the predicate as a format string: blocks cannot be sent.")
+            return .unreadable(
+                "A predicate made of a block cannot be sent; write it as a format string.")
         }
     }
 }
@@ -66,10 +67,12 @@ extension NSCompoundPredicate {
         case .or: return members.isEmpty ? .none : .or(members)
         case .not:
             guard let member = members.first else {
-                return .unreadable("Give the NOT predicate something to negate.")
+                return .unreadable("The NOT predicate negates nothing; give it a condition.")
             }
             return .not(member)
-        @unknown default: return .unreadable("Use AND or NOT to join predicates.")
+        @unknown default:
+            return .unreadable(
+                "Predicates are joined in an unknown way; use AND or NOT.")
         }
     }
 }

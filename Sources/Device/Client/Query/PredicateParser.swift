@@ -26,7 +26,10 @@ struct PredicateParser {
             // answer.
             let fault = error as? PredicateFault
             precondition(fault?.isMalformed != true, fault?.sentence ?? "")
-            return .unreadable(fault?.sentence ?? "Write the predicate in the known grammar.")
+            return .unreadable(
+                fault?.sentence
+                    ?? "The predicate cannot be read; see Apple's page on CKQuery for what it may"
+                    + " have.")
         }
     }
 
@@ -54,7 +57,7 @@ struct PredicateParser {
     private mutating func expect(symbol: String) throws {
         guard accept(symbol: symbol) else {
             throw PredicateFault(
-                sentence: "Put “\(symbol)” where the predicate needs it.",
+                sentence: "“\(symbol)” is missing in the predicate; put it where it belongs.",
                 isMalformed: current == nil)
         }
     }
@@ -62,7 +65,9 @@ struct PredicateParser {
     private mutating func nextArgument() throws -> Any? {
         guard argumentPosition < arguments.count else {
             throw PredicateFault(
-                sentence: "Give the predicate as many arguments as it has places.",
+                sentence:
+                    "The predicate has more places than arguments; give an argument for"
+                    + " each.",
                 isMalformed: true)
         }
         argumentPosition += 1
@@ -74,7 +79,9 @@ struct PredicateParser {
         _ part: (inout PredicateParser) throws -> Part
     ) throws -> Part {
         guard depth < Self.greatestDepth else {
-            throw PredicateFault(sentence: "Nest fewer brackets and NOTs in the predicate.")
+            throw PredicateFault(
+                sentence:
+                    "The predicate's brackets and NOTs are nested too deeply; nest fewer.")
         }
         depth += 1
         defer { depth -= 1 }
@@ -101,7 +108,7 @@ struct PredicateParser {
         let expression = try disjunction()
         guard position == tokens.count else {
             throw PredicateFault(
-                sentence: "Join the predicate's conditions with AND.",
+                sentence: "The predicate's conditions are not joined; write AND between them.",
                 isMalformed: current == .symbol(")"))
         }
         return expression
@@ -136,7 +143,7 @@ struct PredicateParser {
 
     private mutating func comparison() throws -> PredicateComparison {
         if accept(word: "NONE") {
-            throw PredicateFault(sentence: "Write NOT and ANY in the predicate instead of NONE.")
+            throw PredicateFault(sentence: "CloudKit's predicates have no NONE; write NOT and ANY.")
         }
         let quantifier: PredicateComparison.Quantifier =
             accept(word: "ANY", "SOME") ? .any : accept(word: "ALL") ? .all : .none
@@ -152,36 +159,42 @@ struct PredicateParser {
     private mutating func operation() throws -> PredicateComparison.Operation {
         guard let token = current else {
             throw PredicateFault(
-                sentence: "Put an operator between the two sides of the condition.",
+                sentence: "A condition has no operator; put one between its two sides.",
                 isMalformed: true)
         }
         position += 1
         if let operation = PredicateComparison.Operation(token) { return operation }
         if case .word(let word) = token {
             throw PredicateFault(
-                sentence: "Use an operator that CloudKit knows instead of “\(word)”.")
+                sentence: "CloudKit does not know the operator “\(word)”; use one that it knows.")
         }
-        throw PredicateFault(sentence: "Put an operator between the two sides of the condition.")
+        throw PredicateFault(
+            sentence:
+                "A condition has no operator; put one between its two sides.")
     }
 
     /// `[cd]` after an operator. Only a search for words has such options.
     private mutating func options(areAllowed: Bool) throws {
         guard accept(symbol: "[") else { return }
         guard case .word(let options) = current else {
-            throw PredicateFault(sentence: "Write an operator's options as letters, such as [cd].")
+            throw PredicateFault(
+                sentence:
+                    "An operator's options are no letters; write them such as [cd].")
         }
         position += 1
         try expect(symbol: "]")
         guard areAllowed else {
             throw PredicateFault(
-                sentence: "Leave the options [\(options)] out: strings are compared as they are.")
+                sentence: "Strings are compared as they are; leave the options [\(options)] out.")
         }
     }
 
     private mutating func operand() throws -> PredicateOperand {
         guard let token = current else {
             throw PredicateFault(
-                sentence: "Give the predicate's condition a second side.", isMalformed: true)
+                sentence:
+                    "A condition of the predicate has no second side; give it one.",
+                isMalformed: true)
         }
         position += 1
         switch token {
@@ -191,7 +204,9 @@ struct PredicateParser {
         case .valueArgument: return PredicateOperand(argument: try nextArgument())
         case .keyArgument:
             guard let key = try nextArgument() as? String else {
-                throw PredicateFault(sentence: "Give %K the name of a field as a String.")
+                throw PredicateFault(
+                    sentence:
+                        "The argument of %K is no String; give it the name of a field.")
             }
             return .key(key)
         case .symbol("{"): return .list(try members(until: "}"))
@@ -202,7 +217,9 @@ struct PredicateParser {
         case .name(let name): return .key(name)
         case .word(let word): return try named(word)
         case .symbol(let symbol):
-            throw PredicateFault(sentence: "Put a field or a value where “\(symbol)” stands.")
+            throw PredicateFault(
+                sentence:
+                    "“\(symbol)” stands where a field or a value belongs; put one there.")
         }
     }
 
@@ -223,7 +240,10 @@ struct PredicateParser {
         // How words are told apart is the service's business; the options change nothing.
         case ("tokenize:using:", 2): return parts[0]
         default:
-            throw PredicateFault(sentence: "Leave the function “\(word)” out of the predicate.")
+            throw PredicateFault(
+                sentence:
+                    "CloudKit does not know the function “\(word)”; leave it out of the"
+                    + " predicate.")
         }
     }
 

@@ -77,7 +77,7 @@ struct PredicateScanner {
             }
         }
         throw PredicateFault(
-            sentence: "End the string of the predicate with its quotation mark.",
+            sentence: "A string of the predicate has no end; close it with its quotation mark.",
             isMalformed: true)
     }
 
@@ -89,7 +89,9 @@ struct PredicateScanner {
             let scalar = Unicode.Scalar(code)
         else {
             throw PredicateFault(
-                sentence: "Write four digits of a character after \\u in the predicate.")
+                sentence:
+                    "The predicate's \\u has no four hexadecimal digits behind it; write"
+                    + " the four digits of a character.")
         }
         return Character(scalar)
     }
@@ -108,7 +110,9 @@ struct PredicateScanner {
         let form = rest.prefix { "0123456789.+-hlqztLdDiuUxXoOfFeEgGcs".contains($0) }
         guard let end = form.firstIndex(where: { "dDiuUxXoOfFeEgGcs".contains($0) }) else {
             throw PredicateFault(
-                sentence: "Write %@, %K, %d or %f for an argument of a predicate.",
+                sentence:
+                    "The predicate has an unknown place for an argument; write %@, %K, %d"
+                    + " or %f.",
                 isMalformed: rest.isEmpty)
         }
         rest = rest[rest.index(after: end)...]
@@ -127,7 +131,9 @@ struct PredicateScanner {
         let signed = (negative ? "-" : "") + text
         if let integer = Int64(signed) { return .integer(integer) }
         if let double = Double(signed) { return .double(double) }
-        throw PredicateFault(sentence: "Write the predicate's number as 12, 1.5 or 1e-3.")
+        throw PredicateFault(
+            sentence:
+                "A number of the predicate cannot be read; write it as 12, 1.5 or 1e-3.")
     }
 
     private mutating func word() -> String {
@@ -146,7 +152,7 @@ struct PredicateScanner {
         guard let symbol = symbols.first(where: { rest.hasPrefix($0) }) else {
             let text = rest.prefix(1)
             throw PredicateFault(
-                sentence: "Leave “\(text)” out of the predicate: it is no operator.")
+                sentence: "“\(text)” is no operator; leave it out of the predicate.")
         }
         rest.removeFirst(symbol.count)
         return symbol

@@ -13,7 +13,8 @@ struct QueryTranslation {
         guard let filters = try filters(query.predicate) else { return nil }
         let sorts = try query.sortKeys.map { sort in
             guard let key = sort.key else {
-                throw Self.invalid("Make sort descriptors with the name of a field.")
+                throw Self.invalid(
+                    "A sort descriptor names no field; make it with the name of one.")
             }
             return QueryDictionary.Sort(
                 try field(key), isAscending: sort.isAscending,
@@ -35,7 +36,9 @@ struct QueryTranslation {
             }
             return filters
         case .or(let members) where members.count == 1: return try filters(members[0])
-        case .or: throw Self.invalid("Leave OR out of the predicate: ask one query for each side.")
+        case .or:
+            throw Self.invalid(
+                "CloudKit's predicates have no OR; ask one query for each side.")
         case .not(.all): return nil
         case .not(.none): return []
         case .not(.not(let inner)): return try filters(inner)
@@ -45,7 +48,9 @@ struct QueryTranslation {
         case .not(.comparison(let comparison)): return [try negated(comparison)]
         case .not(.unreadable(let sentence)), .unreadable(let sentence):
             throw Self.invalid(sentence)
-        case .not: throw Self.invalid("Negate only single conditions with NOT, no compounds.")
+        case .not:
+            throw Self.invalid(
+                "NOT stands before several conditions; negate each by itself.")
         case .comparison(let comparison): return try filters(comparison)
         }
     }
@@ -54,7 +59,8 @@ struct QueryTranslation {
         guard let filter = try filters(comparison).first, comparison.operation != .between,
             let comparator = Self.negations[filter.comparator]
         else {
-            throw Self.invalid("Leave NOT away from BETWEEN, token searches and distances.")
+            throw Self.invalid(
+                "BETWEEN, token searches and distances cannot be negated; leave NOT out.")
         }
         var negated = filter
         negated.comparator = comparator
@@ -73,7 +79,9 @@ struct QueryTranslation {
         switch (comparison.left, comparison.right) {
         case (.record, let text):
             guard comparison.operation == .contains else {
-                throw Self.invalid("Use SELF in the predicate only with CONTAINS and a word.")
+                throw Self.invalid(
+                    "SELF stands outside of a search for words; use it with CONTAINS and a"
+                        + " word only.")
             }
             return [try search(.anySearchable, text)]
         case (.key("allTokens"), let text) where comparison.operation == .tokenMatches:
@@ -91,7 +99,7 @@ struct QueryTranslation {
         case (.key(let key), let value):
             return try filters(key, comparison.operation, value, comparison.quantifier)
         default:
-            throw Self.invalid("Put the name of a field on the left of each condition.")
+            throw Self.invalid("A condition has no field on its left; put the field's name there.")
         }
     }
 
@@ -101,15 +109,19 @@ struct QueryTranslation {
         _ quantifier: PredicateComparison.Quantifier
     ) throws -> [QueryDictionary.Filter] {
         if case .key(let name) = value {
-            throw Self.invalid("Compare “\(name)” with a value, not with another field.")
+            throw Self.invalid("“\(name)” is compared with another field; compare it with a value.")
         }
         guard quantifier == .none else {
             // `ANY {a, b} IN listField`
             guard operation == .in else {
-                throw Self.invalid("Put the name of a field on the left of each condition.")
+                throw Self.invalid(
+                    "A condition has no field on its left; put the field's name there.")
             }
             let values = try self.value(value)
-            guard values.isList else { throw Self.invalid("Give ANY and ALL a list of values.") }
+            guard values.isList else {
+                throw Self.invalid(
+                    "ANY or ALL has no list of values; give it one.")
+            }
             return [
                 .init(
                     quantifier == .any ? .listContainsAny : .listContainsAll, try field(key),
@@ -117,7 +129,7 @@ struct QueryTranslation {
             ]
         }
         guard let mirrored = Self.mirrored(operation) else {
-            throw Self.invalid("Put the name of a field on the left of each condition.")
+            throw Self.invalid("A condition has no field on its left; put the field's name there.")
         }
         return try filters(key, mirrored, value, .none)
     }
@@ -142,17 +154,22 @@ struct QueryTranslation {
         _ quantifier: PredicateComparison.Quantifier
     ) throws -> [QueryDictionary.Filter] {
         if quantifier == .all {
-            throw Self.invalid("Use ANY with the field “\(key)”: ALL is not known of fields.")
+            throw Self.invalid(
+                "ALL stands before the field “\(key)”, which CloudKit does not know; use"
+                    + " ANY.")
         }
         let field = try field(key)
         let value = try value(operand)
         let isAny = quantifier == .any
         if isAny, ![.equals, .beginsWith, .in, .contains].contains(operation) {
             throw Self.invalid(
-                "Use ANY in the predicate only with ==, IN, CONTAINS and BEGINSWITH.")
+                "ANY stands with an operator that it does not go with; use ==, IN,"
+                    + " CONTAINS or BEGINSWITH.")
         }
         if operation == .contains, value.isList {
-            throw Self.invalid("Give CONTAINS one value; write ALL {…} IN “\(key)” for several.")
+            throw Self.invalid(
+                "CONTAINS has a list of values; give it one, or write ALL {…} IN “\(key)”"
+                    + " for several.")
         }
         let comparator: QueryDictionary.Comparator
         switch operation {
@@ -168,11 +185,14 @@ struct QueryTranslation {
         case .tokenMatches: comparator = .containsAllTokens
         case .between:
             guard let (low, high) = value.bounds else {
-                throw Self.invalid("Give BETWEEN two values of one kind.")
+                throw Self.invalid("BETWEEN has other than two values of one kind; give it two.")
             }
             return [.init(.greaterThanOrEquals, field, low), .init(.lessThanOrEquals, field, high)]
         }
-        if operation == .in, !value.isList { throw Self.invalid("Give IN a list of values.") }
+        if operation == .in, !value.isList {
+            throw Self.invalid(
+                "IN has no list of values; give it one.")
+        }
         return [.init(comparator, field, value)]
     }
 
@@ -181,7 +201,8 @@ struct QueryTranslation {
         _ field: QueryDictionary.FieldName, _ text: PredicateOperand
     ) throws -> QueryDictionary.Filter {
         guard case .string(let text) = try value(text) else {
-            throw Self.invalid("Search for words with a string.")
+            throw Self.invalid(
+                "Words are searched for by something other than a string; give a string.")
         }
         let words = SearchWords.withoutCommonWords(text)
         return .init(.containsAllTokens, field, .string(words))
@@ -195,17 +216,21 @@ struct QueryTranslation {
         switch (one, other) {
         case (.key(let name), let operand), (let operand, .key(let name)):
             (key, place) = (name, operand)
-        default: throw Self.invalid("Give the distance a field and a CLLocation.")
+        default: throw Self.invalid("The distance has no field or no CLLocation; give it both.")
         }
         let metres: Double
         switch try value(radius) {
         case .int64(let number): metres = Double(number)
         case .double(let number): metres = number
-        default: throw Self.invalid("Give the distance in metres as a number.")
+        default: throw Self.invalid("The distance in metres is no number; give one.")
         }
         guard operation == .less || operation == .lessOrEqual,
             case .location = try value(place)
-        else { throw Self.invalid("Ask only for places nearer than a distance from a CLLocation.") }
+        else {
+            throw Self.invalid(
+                "A condition on a distance asks for something other than places nearer to a"
+                    + " CLLocation; ask for those.")
+        }
         return .init(.near, try field(key), try value(place), distanceMetres: metres)
     }
 
@@ -214,22 +239,27 @@ struct QueryTranslation {
         case .value(let stored):
             guard let value = stored?.fieldValue else {
                 throw Self.invalid(
-                    "Compare with a string, number, date, reference or location, or a list of one.")
+                    "A field is compared with a value of an unknown kind; compare with"
+                        + " a string, number, date, reference or location, or a list of one.")
             }
             return value.inMilliseconds
         case .list(let members):
             let objects = try members.map { member -> Any in
                 guard case .value(let stored) = member, let object = stored?.object else {
-                    throw Self.invalid("Put only values into the lists of a predicate.")
+                    throw Self.invalid(
+                        "A list of the predicate has something other than values; put only"
+                            + " values into it.")
                 }
                 return object
             }
             return try value(.value(StoredValue(NSArray(array: objects))))
         case .now: return .timestamp(milliseconds: (now as NSDate).wholeMilliseconds)
         case .key(let name):
-            throw Self.invalid("Compare with a value, not with the field “\(name)”.")
+            throw Self.invalid(
+                "The field “\(name)” stands where a value belongs; compare with a value.")
         case .record, .distance:
-            throw Self.invalid("Compare a field with a value, not with SELF or a distance.")
+            throw Self.invalid(
+                "A field is compared with SELF or a distance; compare it with a value.")
         }
     }
 
@@ -251,7 +281,8 @@ struct QueryTranslation {
                 .user(key)
             } else {
                 throw Self.invalid(
-                    "Write the field “\(key)” with letters, digits and underscores only.")
+                    "The field's name “\(key)” has other characters than letters,"
+                        + " digits and underscores; leave them out.")
             }
         }
     }

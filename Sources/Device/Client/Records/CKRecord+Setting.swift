@@ -3,8 +3,8 @@ import StratusRecords
 
 extension CKRecord {
     static let unsupportedValue =
-        "Give the field a string, number, date, data, reference, asset or location, or an array of one"
-        + " of these."
+        "The field's value is of no kind that a record keeps; give it a string, number, date, data,"
+        + " reference, asset or location, or an array of one of these."
 
     /// Sets a field on behalf of the app; nil removes it.
     ///

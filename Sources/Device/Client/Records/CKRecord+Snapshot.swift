@@ -123,8 +123,9 @@ extension CKRecord {
             guard let value else {
                 throw CKError(
                     .invalidArguments,
-                    "Give the field a string, finite number up to Int64.max, date, data, reference,"
-                        + " asset or location, or an array of one of these.",
+                    "The field's value is of no kind that a record keeps; give it a string, finite"
+                        + " number up to Int64.max, date, data, reference, asset or location, or an"
+                        + " array of one of these.",
                     details: [CKError.fieldNameKey: key])
             }
             return Field(name: key, value: value, isEncrypted: isEncrypted)

@@ -81,7 +81,9 @@ extension CKRecord {
 
     private static func cannotBeEncrypted(_ key: String) -> CKError {
         CKError(
-            .invalidArguments, "Keep references and assets out of encryptedValues.",
+            .invalidArguments,
+            "References and assets cannot be encrypted; keep them out of"
+                + " encryptedValues.",
             details: [CKError.fieldNameKey: key])
     }
 

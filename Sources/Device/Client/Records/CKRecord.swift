@@ -61,11 +61,12 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         precondition(
             recordType != SystemType.share,
-            "Make a share with CKShare(rootRecord:) or CKShare(recordZoneID:).")
+            "A share is no plain record; make it with CKShare(rootRecord:) or"
+                + " CKShare(recordZoneID:).")
         precondition(
             !recordType.isEmpty && recordType.unicodeScalars.allSatisfy(Self.mayBeInTypeName),
-            "Name the type of the record with an ASCII letter, then letters, digits and underscores,"
-                + " 255 at most.")
+            "The record's type is empty or has other characters than letters, digits and underscores;"
+                + " name it with an ASCII letter, then those, 255 at most.")
         self.init(recordType: recordType, recordID: recordID, state: RecordState())
     }
 
@@ -109,7 +110,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         get { state.withLock { $0.parent } }
         set {
             precondition(
-                newValue?.action != .deleteSelf, "Refer to a parent with the action none.")
+                newValue?.action != .deleteSelf,
+                "A reference to a parent has the action deleteSelf; give it none.")
             state.withLock { $0.setParent(newValue) }
         }
     }

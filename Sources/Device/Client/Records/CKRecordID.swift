@@ -15,7 +15,9 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     public convenience init(
         recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default
     ) {
-        precondition(!recordName.isEmpty, "Give the record a name of 1 to 255 characters.")
+        precondition(
+            !recordName.isEmpty,
+            "The record's name is empty; give it 1 to 255 characters.")
         self.init(known: recordName, zoneID: zoneID)
     }
 

@@ -69,7 +69,8 @@ extension CKShare {
         let role = currentUserParticipant?.role
         precondition(
             role != .privateUser && role != .publicUser,
-            "Leave requests for access to the share's owner and administrators.")
+            "The user is no owner or administrator of the share; leave requests for"
+                + " access to those.")
         state.withLock { state in
             if var sharing = state.sharing {
                 change(&sharing.accessRequests)

@@ -144,7 +144,8 @@ struct ShareState: Sendable {
         if terms.publicPermission != .none, isAnybodyRemoved || kept.count < list.count {
             throw CKError(
                 .invalidArguments,
-                "Set publicPermission to none before you add or remove participants.")
+                "Everybody with the link may join the share; set publicPermission to"
+                    + " none before you add or remove participants.")
         }
         for index in list.indices where !kept.contains(list[index].participantID ?? "") {
             list[index].participantID = nil

@@ -93,5 +93,5 @@ extension CloudConnection {
 extension CKError {
     static let withoutPage = CKError(
         .invalidArguments,
-        "Connect over HTTP to a service of Stratus to sign in: this transport has no page for it.")
+        "This transport has no page to sign in on; connect over HTTP to a service of Stratus.")
 }

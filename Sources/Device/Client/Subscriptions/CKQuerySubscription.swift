@@ -41,7 +41,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     ) {
         precondition(
             !options.isDisjoint(with: Options.occasions),
-            "Let the query subscription fire on at least one occasion.")
+            "The query subscription fires on no occasion; give it at least one.")
         self.init(
             subscriptionID, predicate: predicate, options: options, State(recordType: recordType))
     }
@@ -95,10 +95,13 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         if querySubscriptionOptions.contains(.firesOnRecordDeletion) { occasions.append(.delete) }
         guard !occasions.isEmpty else {
             throw CKError(
-                .invalidArguments, "Let the query subscription fire on at least one occasion.")
+                .invalidArguments,
+                "The query subscription fires on no occasion; give it at least one.")
         }
         guard let filters = try translation.filters(predicate.expression) else {
-            throw CKError(.invalidArguments, "Subscribe to something: nothing satisfies the query.")
+            throw CKError(
+                .invalidArguments,
+                "Nothing satisfies the subscription's query; subscribe to something.")
         }
         let state = state.withLock { $0 }
         return SubscriptionDictionary(

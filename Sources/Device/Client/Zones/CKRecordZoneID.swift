@@ -29,7 +29,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         zoneName: String = CKRecordZoneID.defaultZoneName,
         ownerName: String = CKCurrentUserDefaultName
     ) {
-        precondition(!zoneName.isEmpty, "Give the zone a name of 1 to 255 characters.")
+        precondition(!zoneName.isEmpty, "The zone's name is empty; give it 1 to 255 characters.")
         self.init(known: zoneName, ownerName: ownerName)
     }
 

@@ -45,7 +45,9 @@ public final class TLSFiles: Sendable {
             chain = try NIOSSLCertificate.fromPEMFile(certificatePath)
         } catch {
             throw Unusable(
-                message: "Give a certificate in PEM.", path: certificatePath, cause: error)
+                message:
+                    "The file has no certificate in PEM; give one.", path: certificatePath,
+                cause: error)
         }
         do {
             let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
@@ -57,7 +59,9 @@ public final class TLSFiles: Sendable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw Unusable(
-                message: "Give the certificate's own key in PEM, without a password.",
+                message:
+                    "The file has not the certificate's key in PEM without a password;"
+                    + " give that.",
                 path: keyPath, cause: error)
         }
     }

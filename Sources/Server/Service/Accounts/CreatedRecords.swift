@@ -68,7 +68,8 @@ extension OwnRequests {
 
     private func store(of context: RequestContext) async throws -> any RecordStore {
         guard let store = try await components.databases.store(of: context) else {
-            throw ServiceError.invalid("Name a database: public or private.")
+            throw ServiceError.invalid(
+                "The database is neither public nor private; name one of them.")
         }
         return store
     }

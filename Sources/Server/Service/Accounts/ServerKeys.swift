@@ -56,7 +56,8 @@ final class ServerKeys: Sendable {
             return try P256.Signing.PublicKey(pemRepresentation: pem)
         } catch {
             throw ServiceError.invalid(
-                "Give a P-256 public key as PEM, as `openssl ec -pubout` writes it.")
+                "The text is no P-256 public key in PEM; give one as `openssl ec"
+                    + " -pubout` writes it.")
         }
     }
 

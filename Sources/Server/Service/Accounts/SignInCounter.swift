@@ -205,7 +205,8 @@ struct SignInCounter: Sendable {
             throw ServiceError(.notFound, "There is nothing at this address.")
         }
         guard (1...255).contains(name.utf8.count) else {
-            throw ServiceError.invalid("Name a user with 1 to 255 bytes.")
+            throw ServiceError.invalid(
+                "The user's name is empty or longer than 255 bytes; give it 1 to 255.")
         }
         let user = try await accounts.userForDevelopment(named: name)
         return try await accounts.createSession(

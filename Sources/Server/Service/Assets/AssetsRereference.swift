@@ -13,7 +13,8 @@ extension AssetsRereference: ServedEndpoint {
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
         guard request.assets.count <= context.limits.assetTokensPerRequest else {
-            throw ServiceError.overLimit("Ask for fewer assets in one request.")
+            throw ServiceError.overLimit(
+                "The request asks for more assets than it may; ask for fewer in one.")
         }
         let databases = components.databases
         let signer = try await components.tokenSigner()

@@ -39,7 +39,7 @@ extension ChangesZone: ServedEndpoint {
         }
         guard Set(names).count == names.count else {
             // Else one request could ask 400 times for the largest page of one zone.
-            throw ServiceError.invalid("Name a zone once in a request.")
+            throw ServiceError.invalid("A zone is named twice in the request; name it once.")
         }
         let stores = Stores(
             databases: components.databases, schemas: components.schemas,

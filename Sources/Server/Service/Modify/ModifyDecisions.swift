@@ -134,7 +134,7 @@ struct ModifyDecisions {
             case .update, .replace: return .recordNotFound
             case .create, .forceUpdate, .forceReplace:
                 guard operation.isTypeDeclared, let recordType = operation.recordType else {
-                    return .invalid("Name the record's type.")
+                    return .invalid("The record has no type; name it.")
                 }
                 return plan.access[recordType].mayCreate ? nil : .createNotPermitted
             case .delete, .forceDelete: return nil

@@ -112,7 +112,8 @@ struct ModifyPlan: Sendable {
                 operation.record.recordName ?? (isNew ? settings.newUUID() : "")
             let key = RecordKey(zoneName: zoneName, name: name)
             guard name.isEmpty || seen.insert(key).inserted else {
-                throw ServiceError.invalid("Name a record in one operation of a request only.")
+                throw ServiceError.invalid(
+                    "A record is named in two operations of the request; name it in one.")
             }
             return key
         }

@@ -90,7 +90,7 @@ struct ModifyPlanning {
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {
-                throw ServiceError.invalid("Name the record's type.")
+                throw ServiceError.invalid("The record has no type; name it.")
             }
             planned.recordType = stored[key]?.type
             planned.isTypeDeclared = false
@@ -174,7 +174,7 @@ struct ModifyPlanning {
             throw ServiceError.tooManyFields
         }
         guard Set(sent.lazy.map(\.name)).count == sent.count else {
-            throw ServiceError.invalid("Name a field of a record once.")
+            throw ServiceError.invalid("A field of the record is named twice; name it once.")
         }
         // Kept apart until all fields were found good, so that a refused record leaves no fields.
         var fitting = FieldFitting(

@@ -24,7 +24,8 @@ extension SubscriptionsModify: ServedEndpoint {
         }
         let identifiers = operations.compactMap(\.subscription.subscriptionID)
         guard Set(identifiers).count == identifiers.count else {
-            throw ServiceError.invalid("Name a subscription in one operation of a request only.")
+            throw ServiceError.invalid(
+                "A subscription is named in two operations of the request; name it in one.")
         }
         let subscriber = try await context.subscriber(in: components.databases)
         let repeated = try IdempotencyRecord(
@@ -85,7 +86,10 @@ private struct SubscriptionChanges {
     mutating func apply(_ operation: SubscriptionsModify.Operation) throws -> SubscriptionResult {
         guard let identifier = operation.subscription.subscriptionID,
             (1...255).contains(identifier.utf8.count)
-        else { throw ServiceError.invalid("Name a subscription with 1 to 255 bytes.") }
+        else {
+            throw ServiceError.invalid(
+                "A subscription's name is empty or longer than 255 bytes; give it 1 to 255.")
+        }
         if operation.kind == .delete {
             guard stored.removeValue(forKey: identifier) != nil else {
                 throw ServiceError.subscriptionNotFound
@@ -96,7 +100,9 @@ private struct SubscriptionChanges {
         }
         let subscription = try checked(operation.subscription)
         guard stored[identifier] != nil || stored.count < context.limits.subscriptionsPerUser else {
-            throw ServiceError.overLimit("Delete subscriptions before creating more.")
+            throw ServiceError.overLimit(
+                "The database has as many subscriptions as it may have; delete some before"
+                    + " you create more.")
         }
         let isDuplicate = stored.contains { other, stored in
             other != identifier && stored.map(subscription.isSame) == true
@@ -109,7 +115,9 @@ private struct SubscriptionChanges {
             return .subscription(subscription)
         }
         guard row.body.count <= context.limits.subscriptionBytes else {
-            throw ServiceError.overLimit("Give a subscription shorter texts and filters.")
+            throw ServiceError.overLimit(
+                "The subscription is larger than one may be; give it shorter texts and"
+                    + " filters.")
         }
         do {
             _ = try row.subscription()
@@ -133,7 +141,8 @@ private struct SubscriptionChanges {
         case (.zone, .private): return try checkedZone(subscription)
         case (.database, .private), (.database, .shared): return subscription
         case (nil, _):
-            throw ServiceError.invalid("Name the subscription's type: query, zone or database.")
+            throw ServiceError.invalid(
+                "The subscription has no type; give it query, zone or database.")
         default:
             throw ServiceError.wrongDatabase("This database does not take such a subscription.")
         }
@@ -142,7 +151,10 @@ private struct SubscriptionChanges {
     private func checkInfo(_ subscription: SubscriptionDictionary) throws {
         if let info = subscription.notificationInfo {
             guard info.additionalFields.count <= context.limits.additionalFieldsPerNotification
-            else { throw ServiceError.overLimit("Name fewer additional fields.") }
+            else {
+                throw ServiceError.overLimit(
+                    "The subscription names more additional fields than it may; name fewer.")
+            }
         }
         if let type = subscription.recordType, !Names.isIdentifier(type),
             type != ShareDictionary.recordType
@@ -161,7 +173,8 @@ private struct SubscriptionChanges {
             return isSearch || filter.field != .anySearchable
         }
         guard isNamed, query?.sortBy.allSatisfy({ $0.field != .anySearchable }) ?? true else {
-            throw ServiceError.invalid("Name the field of each filter and sort key.")
+            throw ServiceError.invalid(
+                "A filter or sort key of the subscription names no field; name one.")
         }
     }
 
@@ -172,7 +185,8 @@ private struct SubscriptionChanges {
             throw ServiceError.systemType
         }
         guard let query = subscription.query, Names.isIdentifier(query.recordType) else {
-            throw ServiceError.invalid("Give a query subscription a query with a record type.")
+            throw ServiceError.invalid(
+                "The query subscription has no query with a record type; give it one.")
         }
         guard !subscription.firesOn.isEmpty else {
             throw ServiceError.invalid("Say on what the subscription fires.")
@@ -198,7 +212,7 @@ private struct SubscriptionChanges {
         _ subscription: SubscriptionDictionary
     ) throws -> SubscriptionDictionary {
         guard let zoneID = subscription.zoneID, zoneID.zoneName != ZoneID.defaultZoneName else {
-            throw ServiceError.invalid("Name a custom zone.")
+            throw ServiceError.invalid("A zone subscription names no custom zone; name one.")
         }
         var subscription = subscription
         subscription.zoneID = try existing(zoneID)

@@ -20,7 +20,8 @@ extension UsersSessions: ServedEndpoint {
         var sessions = try await accounts.sessions(of: user, at: context.address)
         if !request.revoke.isEmpty {
             guard !request.revoke.contains(handle(of: own)) else {
-                throw ServiceError.invalid("End the session of this device with users/signout.")
+                throw ServiceError.invalid(
+                    "The session is this device's own; end it with users/signout.")
             }
             for session in sessions where request.revoke.contains(handle(of: session.identifier)) {
                 try await accounts.revoke(session, at: context.address)

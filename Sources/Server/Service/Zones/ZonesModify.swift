@@ -18,7 +18,8 @@ extension ZonesModify: ServedEndpoint {
             Set(request.operations.map { context.identity($0.zoneID) }).count
                 == request.operations.count
         else {
-            throw ServiceError.invalid("Name a zone in one operation of a request only.")
+            throw ServiceError.invalid(
+                "A zone is named in two operations of the request; name it in one.")
         }
         if context.isSharedDatabase {
             return try await sharedAnswer(
@@ -148,7 +149,9 @@ private struct ZoneChanges {
                 "A zone's name has 1 to 255 ASCII characters and no leading underscore.")
         }
         guard try writer.zones().count < context.limits.zonesPerDatabase else {
-            throw ServiceError.overLimit("Delete zones before creating more.")
+            throw ServiceError.overLimit(
+                "The database has as many zones as it may have; delete some before you"
+                    + " create more.")
         }
         return try records.create(name, encryptionScope: scope)
     }

@@ -73,7 +73,7 @@ extension Fault {
             userRecordName: try node.optional("userRecordName"),
             zoneName: try node.optional("zoneName"), container: try node.optional("container"))
         if case .resetZone = effect, zoneName == nil {
-            throw WireError("Name the zone to reset.", at: "zoneName")
+            throw WireError("The zone to reset is not named; name it.", at: "zoneName")
         }
     }
 

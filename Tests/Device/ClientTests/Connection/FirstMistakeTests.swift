@@ -49,7 +49,7 @@ import Testing
     @Test func missingAddressIsReportedBeforeMissingAccount() async throws {
         expect(
             try await mistake([:]), .badContainer,
-            says: "Set STRATUS_URL to the address of a Stratus service.")
+            says: "STRATUS_URL is not set; set it to the address of a Stratus service.")
         let container = CKContainer(
             identifier: Self.trails, connection: CloudConnection(environmentVariables: [:]))
         await #expect(throws: CKError(.badContainer)) { try await container.accountStatus() }

@@ -13,7 +13,7 @@ struct MisuseTests {
         ) {
             _ = CKRecord.ID(recordName: "")
         }
-        #expect(empty.says("Give the record a name of 1 to 255 characters."))
+        #expect(empty.says("The record's name is empty; give it 1 to 255 characters."))
     }
 
     @Test("A zone has a name")
@@ -23,7 +23,7 @@ struct MisuseTests {
         ) {
             _ = CKRecordZone(zoneName: "")
         }
-        #expect(empty.says("Give the zone a name of 1 to 255 characters."))
+        #expect(empty.says("The zone's name is empty; give it 1 to 255 characters."))
     }
 
     @Test(
@@ -45,14 +45,18 @@ struct MisuseTests {
         ) {
             _ = CKRecord(recordType: CKRecord.SystemType.share)
         }
-        #expect(share.says("Make a share with CKShare(rootRecord:) or CKShare(recordZoneID:)."))
+        #expect(
+            share.says(
+                "A share is no plain record; make it with CKShare(rootRecord:) or"
+                    + " CKShare(recordZoneID:)."))
     }
 
     // MARK: Fields
 
     @Test("A field holds the types that it can hold")
     func unsupportedFieldValueTraps() async {
-        let sentence = "Give the field a string, number, date, data, reference, asset or location"
+        let sentence =
+            "The field's value is of no kind that a record keeps; give it a"
         let odd = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -82,7 +86,7 @@ struct MisuseTests {
             let child = CKRecord(recordType: "Hut")
             child.parent = CKRecord.Reference(recordID: child.recordID, action: .deleteSelf)
         }
-        #expect(result.says("Refer to a parent with the action none."))
+        #expect(result.says("A reference to a parent has the action deleteSelf; give it none."))
     }
 
     @Test("An asset is a file")
@@ -94,7 +98,9 @@ struct MisuseTests {
         ) {
             if let url = URL(string: "https://example.org/photo.png") { _ = CKAsset(fileURL: url) }
         }
-        #expect(result.says("Give CKAsset the URL of a file on this device."))
+        #expect(
+            result.says(
+                "The asset's URL is no file's; give CKAsset the URL of a file on this device."))
     }
 
     // MARK: Queries and subscriptions
@@ -108,23 +114,27 @@ struct MisuseTests {
                 recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "none",
                 options: CKQuerySubscription.Options(rawValue: options))
         }
-        #expect(result.says("Let the query subscription fire on at least one occasion."))
+        #expect(result.says("The query subscription fires on no occasion; give it at least one."))
     }
 
     @Test(
         "A predicate's format is whole, and has its arguments",
         arguments: [
-            ("", "Give the predicate's condition a second side."),
-            ("a", "Put an operator between the two sides of the condition."),
-            ("a ==", "Give the predicate's condition a second side."),
-            ("a == 1 AND", "Give the predicate's condition a second side."),
-            ("a == 'x", "End the string of the predicate with its quotation mark."),
+            ("", "A condition of the predicate has no second side; give it one."),
+            ("a", "A condition has no operator; put one between its two sides."),
+            ("a ==", "A condition of the predicate has no second side; give it one."),
+            ("a == 1 AND", "A condition of the predicate has no second side; give it one."),
+            ("a == 'x", "A string of the predicate has no end; close it with its quotation mark."),
             ("(a == 1", "Put “)” where the predicate needs it."),
-            ("a == 1)", "Join the predicate's conditions with AND."),
+            ("a == 1)", "The predicate's conditions are not joined; write AND between them."),
             ("a IN {1, 2", "Put “}” where the predicate needs it."),
-            ("a == %@", "Give the predicate as many arguments as it has places."),
-            ("%K == 1", "Give the predicate as many arguments as it has places."),
-            ("a == %", "Write %@, %K, %d or %f for an argument of a predicate."),
+            ("a == %@", "The predicate has more places than arguments; give an argument for each."),
+            ("%K == 1", "The predicate has more places than arguments; give an argument for each."),
+            (
+                "a == %",
+                "The predicate has an unknown place for an argument; write %@, %K, %d or"
+                    + " %f."
+            ),
         ])
     func incompletePredicateFormatTraps(_ format: String, _ sentence: String) async {
         let result = await #expect(
@@ -139,7 +149,7 @@ struct MisuseTests {
 
     @Test("An operation is used once")
     func addingOperationTwiceTraps() async {
-        let sentence = "Make a new operation: each is used once."
+        let sentence = "The operation was added before, and each is used once; make a new one."
         let twice = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -173,7 +183,7 @@ struct MisuseTests {
             await run(CKDatabaseOperation(), on: container.privateCloudDatabase)
         }
         #expect(
-            result.says("Run an operation of a class below CKOperation: this one does nothing."))
+            result.says("CKOperation itself does nothing; run an operation of a class below it."))
     }
 }
 

@@ -272,7 +272,9 @@ import Testing
         }
         let output = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) }
         #expect(
-            output?.contains("Leave requests for access to the share's owner and administrators.")
+            output?.contains(
+                "The user is no owner or administrator of the share; leave requests for"
+                    + " access to those.")
                 == true)
     }
 }

@@ -128,7 +128,9 @@ import Testing
         ])
         #expect(
             results.map { $0.failure?.code } == [.badRequest, .badRequest, .badRequest, nil])
-        #expect(results[0].failure?.reason == "Name the field of each filter and sort key.")
+        #expect(
+            results[0].failure?.reason
+                == "A filter or sort key of the subscription names no field; name one.")
         let listed = try await alice.ask(SubscriptionsList.self, .init()).items
         #expect(listed.map { $0.subscription?.subscriptionID } == ["search"])
     }
