@@ -190,8 +190,8 @@ def run_client(greed, port, interval, is_refused, ends, counts):
             if interval:
                 due += interval
                 ends.wait(max(0, due - time.monotonic()))
-            if not is_refused:
-                request = next(source)
+            # Refused or not, a client makes each of its requests: that work is on these processors too.
+            request = next(source)
         counts.put((served, refused))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(CONNECTIONS)]
