@@ -35,7 +35,7 @@ struct MisuseTests {
         ) { [type = type as String] in
             _ = CKRecord(recordType: type)
         }
-        #expect(result.says("Name the type of the record with an ASCII letter"))
+        #expect(result.says("name it with an ASCII letter"))
     }
 
     @Test("A share is no record of its type")
