@@ -89,6 +89,27 @@ import Testing
         #expect(await code(world, credentials("development", ida, from: "10.0.0.1")) == nil)
     }
 
+    /// A user of an address who is served makes up for a guess of others there, as it may have been a slip.
+    @Test func successAtAnAddressGivesItsStrangersCreditBack() async throws {
+        let world = world { $0.requestsInBurstPerAddress = 50 }
+        let ida = try await world.person("ida")
+        func ask() async -> ServiceError.Code? {
+            await code(world, credentials("development", ida, from: "10.0.0.1"))
+        }
+        #expect(await ask() == nil)
+        var guesses = 0
+        func guess() async -> ServiceError.Code? {
+            guesses += 1
+            return await code(world, credentials("guess \(guesses)", from: "10.0.0.1"))
+        }
+        while guesses < 100, await guess() == .authenticationFailed {}
+        #expect(guesses < 10)
+        #expect(await guess() == .throttled)
+        #expect(await ask() == nil)
+        #expect(await guess() == .authenticationFailed)
+        #expect(await guess() == .throttled)
+    }
+
     @Test func creditTakesBackStrikesAndTokens() throws {
         var limits = Limits()
         limits.requestsPerSecondPerAddress = 10

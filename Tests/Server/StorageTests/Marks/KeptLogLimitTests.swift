@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Logging
 import StratusRecords
@@ -82,6 +83,32 @@ import Testing
         for number in 0..<3 { try await databases.use(Self.address(number)) { _ in } }
         #expect(placement.closings.map(\.keepsLog) == [false, false])
         try await databases.close()
+    }
+
+    /// What somebody else reads cannot be moved into the file; such a log is not said to be empty.
+    @Test func logWithAReaderIsNotKept() async throws {
+        try await withTemporaryFolder { folder in
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+            for hasReader in [true, false] {
+                let path = folder + "/\(hasReader).sqlite"
+                let format = RecordFile.format(world: .live)
+                let file = try SQLiteFile(
+                    path: path, format: format, limits: StorageLimits(),
+                    logger: Logger(label: "test"))
+                var configuration = Configuration()
+                configuration.allowsUnsafeTransactions = true
+                let reader = try DatabaseQueue(path: path, configuration: configuration)
+                if hasReader {
+                    try reader.unsafeReentrantWrite { database in
+                        try database.execute(sql: "BEGIN; SELECT * FROM zone")
+                    }
+                }
+                let isKept = try file.closeKeepingLog()
+                #expect(isKept == !hasReader)
+                try reader.close()
+            }
+        }
     }
 }
 
