@@ -83,6 +83,20 @@ import Testing
         }
     }
 
+    /// No byte of the body is ever sent: whoever asked for one would wait for half a second.
+    @Test(arguments: ["POST", "PATCH"])
+    func contentLengthBeyondTheQuotaIsRefusedBeforeBody(_ method: String) async throws {
+        var limits = Limits()
+        limits.privateDatabaseBytes = 10_000
+        limits.assetIdleSeconds = 0.5
+        try await AssetServer.run(limits) { server in
+            let answer = try await server.exchange(
+                "\(method) /assets/put/\(server.uploadToken()) HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Upload-Offset: 0\r\nUpload-Complete: ?1\r\nContent-Length: 10001\r\n\r\n")
+            #expect(answer.text.contains("QUOTA_EXCEEDED"), "\(answer)")
+        }
+    }
+
     @Test func chunkedUploadBeyondSizeLimitIsRefused() async throws {
         var limits = Limits()
         limits.assetBytes = 50_000

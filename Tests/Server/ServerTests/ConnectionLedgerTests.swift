@@ -28,6 +28,36 @@ import Testing
         #expect(budget.heldBytes == 30)
     }
 
+    /// A connection with a request in work takes more memory than its bytes, and one without some.
+    @Test func tasksOfRequestsAreCountedBesideTheirBytes() {
+        let first = ledger()
+        let idle = budget.besideBytes
+        #expect(idle > 0)
+        first.arrived(100)
+        let asking = budget.besideBytes
+        #expect(asking > idle)
+        // Another request behind it is not worked on yet.
+        first.requestEnded()
+        first.arrived(100)
+        #expect(budget.besideBytes == asking)
+        first.answered()
+        #expect(budget.besideBytes == asking)
+        // Refused before it was whole.
+        first.answered()
+        #expect(budget.besideBytes == asking)
+        first.requestEnded()
+        #expect(budget.besideBytes == idle)
+        do {
+            let second = ledger()
+            second.arrived(100)
+            #expect(budget.besideBytes == idle + asking)
+        }
+        #expect(budget.besideBytes == idle)
+        first.arrived(100)
+        first.end()
+        #expect(budget.besideBytes == 0)
+    }
+
     /// What comes of a request after its refusal is thrown away, and not counted.
     @Test func restOfRefusedRequestIsNotHeld() {
         let ledger = ledger()

@@ -1,5 +1,7 @@
 import NIOCore
 import StratusRecords
+import StratusService
+import StratusStorage
 import Testing
 
 @testable import StratusServer
@@ -99,6 +101,33 @@ import Testing
         #expect(try client("2001:db8:7fff::1", "2001:db9:1:2:3::4") == "2001:db9:1:2::/64")
         #expect(try client("2001:db8:8000::1", "1.2.3.4") == "2001:db8:8000:0::/64")
         #expect(TrustedProxies.none.client(peer: nil, forwardedFor: []) == NetworkAddress.unknown)
+    }
+
+    /// Whoever has one address of IPv6 has all that begin with the same 64 bits, and one rate.
+    @Test(arguments: [
+        ("2001:db8:1:2::", "2001:db8:1:3::1", false), ("::ffff:192.0.2.", "192.0.2.9", true),
+    ]) func addressesOfOneNetworkShareARate(_ network: String, _ other: String, isIPv4: Bool) throws
+    {
+        var limits = Limits()
+        limits.requestsInBurstPerAddress = 3
+        var settings = ServiceSettings(isForDevelopment: true, limits: limits, isThrottled: true)
+        settings.world.uptimeSeconds = { 1_000 }
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
+        func isServed(_ address: String) throws -> Bool {
+            let address = try SocketAddress(ipAddress: address, port: 1)
+            let name = TrustedProxies.none.client(peer: address, forwardedFor: [])
+            // What is refused throws nothing else.
+            return (try? service.checkRate(of: Credentials(apiToken: nil, networkAddress: name)))
+                != nil
+        }
+        let served = try (1...8).map { try isServed("\(network)\($0)") }
+        #expect(served.count { $0 } == (isIPv4 ? 8 : 3))
+        #expect(try isServed(other))
+        // In the form of IPv6 an address of IPv4 is the same one.
+        if isIPv4 {
+            let again = try (1...8).map { _ in try isServed("192.0.2.1") }
+            #expect(again.count { $0 } == 2)
+        }
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "localhost", "10.0.0/8", "10.0.0.0/x", "::/129", "/8"])

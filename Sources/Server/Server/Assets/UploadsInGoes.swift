@@ -44,8 +44,8 @@ extension Routes {
                 throw RequestFailure(.uploadHeaders, unreadBody: .refused)
             }
             return try await service.resumeUpload(
-                to: token, at: offset, isLast: isLast, fileName: { pieces.fileName.escaped },
-                pieces)
+                to: token, at: offset, isLast: isLast, announcedBytes: pieces.announcedBytes,
+                fileName: { pieces.fileName.escaped }, pieces)
         }
         switch resumed {
         case .complete(let answer):

@@ -107,7 +107,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     }
 
     private func waitForMemory(_ eventLoop: any EventLoop) -> (@Sendable () -> Void)? {
-        ledger.memory.takeOrWait(bytesPerRead) { [weak self] in
+        ledger.memory.takeOrWait(bytesPerRead, for: .body) { [weak self] in
             eventLoop.execute { [weak self] in self?.readAgain() }
         }
     }

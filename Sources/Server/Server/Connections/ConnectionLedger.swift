@@ -23,11 +23,17 @@ final class ConnectionLedger: Sendable {
         var unsentBytes = 0
     }
 
+    /// What a connection takes without a request, and what one with requests takes more: their tasks, which wait
+    /// deep in calls, and their channels' buffers. Measured (Operations.md).
+    private static let bytesPerConnection = 24_000
+    private static let bytesPerRequest = 60_000
+
     let memory: HeldMemory
     private let state = Mutex(State())
 
     init(_ budget: MemoryBudget, networkAddress: String) {
         memory = HeldMemory(budget, networkAddress: networkAddress)
+        memory.setBeside(Self.bytesPerConnection)
     }
 
     /// Bytes that arrived and are held.
@@ -35,6 +41,9 @@ final class ConnectionLedger: Sendable {
 
     func arrived(_ bytes: Int) {
         let isHeld = state.withLock { state in
+            if state.requests.isEmpty {
+                memory.setBeside(Self.bytesPerConnection + Self.bytesPerRequest)
+            }
             if state.requests.last?.isWhole ?? true { state.requests.append(Request()) }
             guard state.requests[state.requests.count - 1].isAnswered == false else { return false }
             state.requests[state.requests.count - 1].bytes += bytes
@@ -44,29 +53,32 @@ final class ConnectionLedger: Sendable {
     }
 
     func requestEnded() {
-        state.withLock { state in
-            guard let last = state.requests.last, !last.isWhole else { return }
-            if last.isAnswered {
-                state.requests.removeLast()
-            } else {
+        let isLast = state.withLock { state in
+            guard let last = state.requests.last, !last.isWhole else { return false }
+            guard last.isAnswered else {
                 state.requests[state.requests.count - 1].isWhole = true
+                return false
             }
+            state.requests.removeLast()
+            return state.requests.isEmpty
         }
+        if isLast { memory.setBeside(Self.bytesPerConnection) }
     }
 
     /// The answer to the oldest request was sent.
     func answered() {
-        let bytes = state.withLock { state in
-            guard let first = state.requests.first else { return 0 }
-            if first.isWhole {
-                state.requests.removeFirst()
-            } else {
+        let (bytes, isLast) = state.withLock { state in
+            guard let first = state.requests.first else { return (0, false) }
+            guard first.isWhole else {
                 state.requests[0].isAnswered = true
                 state.requests[0].bytes = 0
+                return (first.bytes, false)
             }
-            return first.bytes
+            state.requests.removeFirst()
+            return (first.bytes, state.requests.isEmpty)
         }
         memory.giveBack(bytes)
+        if isLast { memory.setBeside(Self.bytesPerConnection) }
     }
 
     /// Bytes of the request that is being read are kept no longer.
@@ -91,6 +103,7 @@ final class ConnectionLedger: Sendable {
             return state.unsentBytes
         }
         memory.giveBack(max(0, memory.bytes - unsentBytes))
+        memory.setBeside(0)
     }
 
     func wrote(_ bytes: Int) {

@@ -40,9 +40,12 @@ extension AssetTransfer {
 
     /// Takes the bytes of an asset from an offset on. When they end early, those that came are kept.
     ///
-    /// - Parameter isLast: Whether the asset ends with these bytes.
+    /// - Parameters:
+    ///   - isLast: Whether the asset ends with these bytes.
+    ///   - announcedBytes: How many there will be, where that was said.
     func resumeUpload<Body: AsyncSequence>(
-        to token: String, at offset: Int64, isLast: Bool, fileName: () -> String?, _ body: Body
+        to token: String, at offset: Int64, isLast: Bool, announcedBytes: Int64?,
+        fileName: () -> String?, _ body: Body
     ) async throws -> ResumedUpload where Body.Element == [UInt8] {
         let (address, signer) = try await uploadAddress(token)
         let database = address.database
@@ -65,17 +68,16 @@ extension AssetTransfer {
                     return .otherOffset(partial.sizeBytes)
                 }
                 return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
-                    try await go(on: partial, isLast: isLast, body, of: database, room, by: sender)
+                    try await go(
+                        on: partial, isLast: isLast, body, announcedBytes: announcedBytes ?? 0,
+                        of: database, room, by: sender)
                 }
             }
         }
         switch resumed {
         case .otherOffset(let bytes): return .otherOffset(bytes: bytes)
-        case .kept(let bytes):
-            charge(sender, bytes: bytes - offset)
-            return .kept(bytes: bytes)
+        case .kept(let bytes): return .kept(bytes: bytes)
         case .complete(let row):
-            charge(sender, bytes: row.sizeBytes - offset)
             return .complete(receipt(for: row, at: address, fileName: fileName(), signer))
         }
     }
@@ -87,15 +89,22 @@ extension AssetTransfer {
     }
 
     private func go<Body: AsyncSequence>(
-        on partial: any PartialBlob, isLast: Bool, _ body: Body, of database: DatabaseAddress,
-        _ room: (bytes: Int64, error: ServiceError), by mover: Throttle.Sender
+        on partial: any PartialBlob, isLast: Bool, _ body: Body, announcedBytes: Int64,
+        of database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError),
+        by mover: Throttle.Sender
     ) async throws -> ResumedGo where Body.Element == [UInt8] {
+        let kept = partial.sizeBytes
+        var bytesRead: Int64 = 0
         do {
+            try checkSize(announcedBytes, after: kept, room)
             var digest = SHA256()
-            if isLast { try await read(partial, into: &digest) }
+            if isLast {
+                bytesRead = kept
+                try await read(partial, into: &digest)
+            }
             let sizeBytes = try await write(
-                body, to: partial, after: partial.sizeBytes, of: database, &digest, room,
-                by: mover, keepsPart: true)
+                body, to: partial, after: kept, of: database, &digest, room, by: mover,
+                keepsPart: true)
             guard isLast else {
                 try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
                 return .kept(sizeBytes)
@@ -103,6 +112,10 @@ extension AssetTransfer {
             let new = try await keep(partial, digest, sizeBytes: sizeBytes)
             return .complete(try await admit(new, in: database))
         } catch {
+            // Read in vain; each further try reads them again.
+            charge(mover, bytes: bytesRead)
+            meter.count(
+                transferredBytes: Int(bytesRead), of: database.containerAddress, by: [mover])
             if Self.endsUpload(error) {
                 await partial.discard()
             } else {

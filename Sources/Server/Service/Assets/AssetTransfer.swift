@@ -26,21 +26,16 @@ struct AssetTransfer: Sendable {
         to token: String, announcedBytes: Int64?, fileName: () -> String?, _ body: Body
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
         let (address, signer) = try await uploadAddress(token)
-        let mover = Throttle.Sender.user(address.user, in: address.database.containerAddress)
-        try meter.checkTransfers(of: address.database.containerAddress, by: [mover])
-        guard announcedBytes ?? 0 <= settings.limits.assetBytes else {
-            throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
-        }
-        let room = try await freeAssetBytes(in: address.database)
-        guard announcedBytes ?? 0 <= room.bytes else { throw room.error }
         let sender = Throttle.Sender.user(address.user, in: address.database.containerAddress)
+        try meter.checkTransfers(of: address.database.containerAddress, by: [sender])
+        let room = try await freeAssetBytes(in: address.database)
+        try checkSize(announcedBytes ?? 0, after: 0, room)
         let row = try await uploads.run(for: address.user) {
             // A digest of many bytes is heavy, however small the pieces in which they come.
             try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
-                try await keep(body, in: address.database, room, by: mover)
+                try await keep(body, in: address.database, room, by: sender)
             }
         }
-        charge(sender, bytes: row.sizeBytes)
         return receipt(for: row, at: address, fileName: fileName(), signer)
     }
 
@@ -50,6 +45,18 @@ struct AssetTransfer: Sendable {
             settings.world.nowMilliseconds() < address.endMilliseconds
         else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
         return (address, signer)
+    }
+
+    /// Refuses so many bytes after those that are kept, if that is more than an asset may have or there is room
+    /// for.
+    func checkSize(
+        _ bytes: Int64, after kept: Int64, _ room: (bytes: Int64, error: ServiceError)
+    ) throws {
+        // What is announced may be any number.
+        guard bytes <= settings.limits.assetBytes - kept else {
+            throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
+        }
+        guard bytes <= room.bytes - kept else { throw room.error }
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
@@ -123,7 +130,7 @@ struct AssetTransfer: Sendable {
         return stored
     }
 
-    /// Writes a body, and adds it to the digest.
+    /// Writes a body, and adds it to the digest. Its sender pays for what came of it, however it ends.
     ///
     /// - Parameter keepsPart: Whether what came of a body that ends early is written too.
     /// - Returns: The asset's bytes then.
@@ -136,13 +143,11 @@ struct AssetTransfer: Sendable {
         var sizeBytes = kept
         var pending: [UInt8] = []
         pending.reserveCapacity(Self.bytesPerWrite)
+        defer { charge(mover, bytes: sizeBytes - kept) }
         do {
             for try await bytes in body {
                 sizeBytes += Int64(bytes.count)
-                guard sizeBytes <= settings.limits.assetBytes else {
-                    throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
-                }
-                guard sizeBytes <= room.bytes else { throw room.error }
+                try checkSize(sizeBytes - kept, after: kept, room)
                 meter.count(
                     transferredBytes: bytes.count, of: database.containerAddress, by: [mover])
                 digest.update(data: bytes)

@@ -8,6 +8,8 @@ import Synchronization
 package final class HeldMemory: Sendable {
     private struct State {
         var bytes = 0
+        /// What it takes beside those bytes.
+        var beside = 0
         var address: MemoryBudget.Share
         var user: MemoryBudget.Share?
 
@@ -23,7 +25,10 @@ package final class HeldMemory: Sendable {
     }
 
     deinit {
-        let signals = state.withLock { budget.leave($0.shares, giveBack: $0.bytes) }
+        let signals = state.withLock {
+            let signals = $0.beside == 0 ? [] : budget.changeBeside(by: -$0.beside)
+            return signals + budget.leave($0.shares, giveBack: $0.bytes)
+        }
         for tell in signals { tell() }
     }
 
@@ -83,13 +88,16 @@ package final class HeldMemory: Sendable {
 
     /// Takes bytes if there is room, else waits to be waiting of room.
     ///
-    /// - Parameter tell: Called once when it is worth asking again.
+    /// - Parameters:
+    ///   - use: What for.
+    ///   - tell: Called once when it is worth asking again.
     /// - Returns: nil when they were taken, else what ends the waiting.
     package func takeOrWait(
-        _ bytes: Int, tell: @escaping @Sendable () -> Void
+        _ bytes: Int, for use: MemoryBudget.Use, tell: @escaping @Sendable () -> Void
     ) -> (@Sendable () -> Void)? {
         state.withLock { state in
-            guard let ticket = budget.takeOrWait(bytes, for: state.shares, tell: tell) else {
+            let ticket = budget.takeOrWait(bytes, for: use, of: state.shares, tell: tell)
+            guard let ticket else {
                 state.bytes += bytes
                 return nil
             }
@@ -108,12 +116,22 @@ package final class HeldMemory: Sendable {
         ) { [self] in
             while true {
                 let (signals, signal) = AsyncStream<Void>.makeStream()
-                guard let stop = takeOrWait(bytes, tell: { signal.finish() }) else { return }
+                guard let stop = takeOrWait(bytes, for: .work, tell: { signal.finish() })
+                else { return }
                 defer { stop() }
                 for await _ in signals {}
                 try Task.checkCancellation()
             }
         }
+    }
+
+    /// Says what is in memory beside the bytes that are held: it leaves less for long bodies.
+    package func setBeside(_ bytes: Int) {
+        let signals = state.withLock { state in
+            defer { state.beside = bytes }
+            return bytes == state.beside ? [] : budget.changeBeside(by: bytes - state.beside)
+        }
+        for tell in signals { tell() }
     }
 
     private func takeNow(_ bytes: Int) -> Bool {

@@ -9,6 +9,9 @@ import Synchronization
 /// equal share of it, while something stays free for whoever comes next. (It is the dynamic threshold by
 /// which switches share their buffers.) Nobody is stopped who is alone, whatever is asked for.
 ///
+/// What connections and requests take beside their bytes leaves less for long bodies; never less than a third
+/// of the budget, and as much as ever for everything else, so that who only opens connections refuses nobody.
+///
 /// What holds: `heldBytes` is the sum of what each ``HeldMemory`` holds; a share exists while somebody
 /// holds under its name or waits.
 package final class MemoryBudget: Sendable {
@@ -27,18 +30,31 @@ package final class MemoryBudget: Sendable {
         var ticket: UInt64
         var bytes: Int
         var shares: [Share]
+        var use: Use
         /// Tells that there may be room now.
         var tell: @Sendable () -> Void
     }
 
+    /// What bytes are taken for.
+    package enum Use: Sendable {
+        /// Work on a request that is there, and its answer.
+        case work
+        /// More of a long body, which its sender may keep for a while.
+        case body
+    }
+
     private struct State {
         var heldBytes = 0
+        var besideBytes = 0
         var peakBytes = 0
         var refused = 0
         var shares: [Throttle.Sender: Share] = [:]
         var waiters: Deque<Waiter> = []
         var lastTicket: UInt64 = 0
     }
+
+    /// Of the budget, what connections and requests may take away from long bodies.
+    private static let mostBeside = (numerator: 2, denominator: 3)
 
     /// Those who are to be notified of room.
     typealias Signals = [@Sendable () -> Void]
@@ -55,6 +71,9 @@ package final class MemoryBudget: Sendable {
 
     /// Bytes that are held now.
     package var heldBytes: Int { state.withLock { $0.heldBytes } }
+
+    /// What connections and requests take beside their bytes now.
+    package var besideBytes: Int { state.withLock { $0.besideBytes } }
 
     /// The most that was ever held.
     package var peakBytes: Int { state.withLock { $0.peakBytes } }
@@ -112,7 +131,7 @@ package final class MemoryBudget: Sendable {
     /// Takes bytes if there is room for them.
     func takeIfFree(_ bytes: Int, for shares: [Share]) -> Bool {
         state.withLock { state in
-            guard hasRoom(for: bytes, of: shares, state) else { return false }
+            guard hasRoom(for: bytes, .work, of: shares, state) else { return false }
             hold(bytes, for: shares, &state)
             return true
         }
@@ -122,16 +141,17 @@ package final class MemoryBudget: Sendable {
     ///
     /// - Returns: nil when they were taken, else the number by which to stop waiting.
     func takeOrWait(
-        _ bytes: Int, for shares: [Share], tell: @escaping @Sendable () -> Void
+        _ bytes: Int, for use: Use, of shares: [Share], tell: @escaping @Sendable () -> Void
     ) -> UInt64? {
         state.withLock { state in
-            if hasRoom(for: bytes, of: shares, state) {
+            if hasRoom(for: bytes, use, of: shares, state) {
                 hold(bytes, for: shares, &state)
                 return nil
             }
             state.lastTicket += 1
             state.waiters.append(
-                Waiter(ticket: state.lastTicket, bytes: bytes, shares: shares, tell: tell))
+                Waiter(
+                    ticket: state.lastTicket, bytes: bytes, shares: shares, use: use, tell: tell))
             return state.lastTicket
         }
     }
@@ -151,6 +171,16 @@ package final class MemoryBudget: Sendable {
         return state.withLock { release(bytes, of: shares, &$0) }
     }
 
+    /// Counts what connections and requests take beside their bytes.
+    ///
+    /// - Returns: Who is to be notified of the room, once no lock is held.
+    func changeBeside(by bytes: Int) -> Signals {
+        state.withLock { state in
+            state.besideBytes += bytes
+            return bytes < 0 ? release(0, of: [], &state) : []
+        }
+    }
+
     /// Notes that somebody was refused.
     func noteRefusal() {
         state.withLock { $0.refused += 1 }
@@ -158,8 +188,14 @@ package final class MemoryBudget: Sendable {
 
     // MARK: Decisions
 
-    private func hasRoom(for bytes: Int, of shares: [Share], _ state: State) -> Bool {
-        let free = limitBytes - state.heldBytes - bytes
+    private func hasRoom(
+        for bytes: Int, _ use: Use, of shares: [Share], _ state: State
+    ) -> Bool {
+        var free = limitBytes - state.heldBytes - bytes
+        if use == .body {
+            let most = limitBytes / Self.mostBeside.denominator * Self.mostBeside.numerator
+            free -= min(state.besideBytes, most)
+        }
         return shares.allSatisfy { share in
             // Who is alone has room: else a limit that was set too low would stop the service.
             share.bytes + bytes <= free || state.heldBytes == share.bytes && share.bytes == 0
@@ -179,7 +215,7 @@ package final class MemoryBudget: Sendable {
         var signals: Signals = []
         for _ in 0..<min(Self.waitersPerRelease, state.waiters.count) {
             guard let waiter = state.waiters.popFirst() else { break }
-            if hasRoom(for: waiter.bytes, of: waiter.shares, state) {
+            if hasRoom(for: waiter.bytes, waiter.use, of: waiter.shares, state) {
                 signals.append(waiter.tell)
             } else {
                 // Others may need less, or have a share of their own.

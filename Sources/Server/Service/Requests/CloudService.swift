@@ -155,17 +155,19 @@ public final class CloudService: Sendable {
     ///   - token: The segment of the upload's address after `/assets/put/`.
     ///   - offset: How many bytes are there already; 0 begins.
     ///   - isLast: Whether the asset ends with these bytes.
+    ///   - announcedBytes: How many bytes there will be, where the client has said so: too many are not read.
     ///   - fileName: As for ``upload(to:announcedBytes:fileName:_:)``; asked for when the asset is complete.
     ///   - body: The bytes in pieces of any size. They are not read when the address or offset is bad.
     /// - Throws: `RequestFailure`, as ``upload(to:announcedBytes:fileName:_:)``, and TRY_AGAIN_LATER while bytes of
     ///   the same upload are arriving.
     public func resumeUpload<Body: AsyncSequence>(
-        to token: String, at offset: Int64, isLast: Bool, fileName: () -> String? = { nil },
-        _ body: Body
+        to token: String, at offset: Int64, isLast: Bool, announcedBytes: Int64? = nil,
+        fileName: () -> String? = { nil }, _ body: Body
     ) async throws(RequestFailure) -> ResumedUpload where Body.Element == [UInt8] {
         do {
             return try await assetTransfer.resumeUpload(
-                to: token, at: offset, isLast: isLast, fileName: fileName, body)
+                to: token, at: offset, isLast: isLast, announcedBytes: announcedBytes,
+                fileName: fileName, body)
         } catch {
             throw components.errors.failure(from: error)
         }

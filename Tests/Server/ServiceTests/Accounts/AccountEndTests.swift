@@ -291,7 +291,7 @@ import Testing
         while try await inner.directory.user(recordName: ida.name) != nil, starts < 100 {
             starts += 1
             // What others need is refused, emptied and asked for once more: that takes a few writes of one life.
-            let mortal = MortalStorage(inner, writes: 2 + starts / 8)
+            let mortal = WatchedStorage.mortal(inner, writes: 2 + starts / 8)
             let next = World(mortal)
             try await next.service.resumeLongChanges()
             await next.service.waitUntilIdle()

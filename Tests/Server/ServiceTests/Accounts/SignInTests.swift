@@ -173,6 +173,50 @@ extension PasswordHash.Cost {
         for _ in 0..<20 { #expect(try await refusal(world, form(from: "203.0.113.9")) == nil) }
     }
 
+    /// An account that an operator made, and the address from which it was signed in to once.
+    private func worldAfterSignIn() async throws -> World {
+        let world = world()
+        _ = try await world.service.accounts.createUser(
+            emailAddress: "ida@example.org", password: "correct horse", givenName: "",
+            familyName: "", isEmailVerified: true)
+        #expect(try await refusal(world, form()) == nil)
+        return world
+    }
+
+    /// Guesses from everywhere slow the account, but not where it was signed in to before.
+    @Test func guessesAtAnAccountSpareWhereItWasSignedInTo() async throws {
+        let world = try await worldAfterSignIn()
+        for number in 0..<30 {
+            let guess = form("ida@example.org", "guess \(number)", from: "203.0.113.\(number)")
+            #expect(try await refusal(world, guess)?.code == .wrong)
+        }
+        let elsewhere = form(from: "198.51.100.1")
+        #expect(try await refusal(world, elsewhere)?.code == .tooMany)
+        #expect(try await refusal(world, form()) == nil)
+    }
+
+    /// So do the guesses of a neighbour behind the same address, at other accounts.
+    @Test func guessesOfAnAddressSpareWhoSignedInThere() async throws {
+        let world = try await worldAfterSignIn()
+        for number in 0..<60 {
+            let guess = form("user\(number)@example.org", "password1")
+            #expect(try await refusal(world, guess)?.code == .wrong)
+        }
+        let another = form("user61@example.org", "password1")
+        #expect(try await refusal(world, another)?.code == .tooMany)
+        #expect(try await refusal(world, form()) == nil)
+    }
+
+    /// Who signed in somewhere once does not let everybody there guess for ever.
+    @Test func guessesWhereAnAccountIsKnownAreLimitedToo() async throws {
+        let world = try await worldAfterSignIn()
+        for number in 0..<10 {
+            let guess = form("ida@example.org", "guess \(number)")
+            #expect(try await refusal(world, guess)?.code == .wrong)
+        }
+        #expect(try await refusal(world, form())?.code == .tooMany)
+    }
+
     /// Guesses from one address slow it at that account, and no other address.
     @Test func passwordAttemptsAreLimitedPerAccountAndAddress() async throws {
         let world = try await worldAfterGuesses(10) { _ in "192.0.2.66" }

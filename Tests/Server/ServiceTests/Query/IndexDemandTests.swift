@@ -1,6 +1,8 @@
 import Foundation
 import StratusRecords
+import StratusTesting
 import StratusWire
+import Synchronization
 import Testing
 
 @testable import StratusService
@@ -60,5 +62,51 @@ import Testing
         #expect(asked == unasked + 6, "\(asked) \(unasked)")
         await alice.world.service.waitUntilIdle()
         try await storage.close()
+    }
+
+    /// A database has room for one index: another query takes it between a query's asking for its own and its
+    /// reading. It asks once more, and is answered.
+    @Test func indexThatGaveWayIsAskedForAgain() async throws {
+        let other = Mutex<(@Sendable () async throws -> Void)?>(nil)
+        let storage = WatchedStorage(
+            .inMemory(),
+            beforeRead: { length in
+                // Indexes are looked at by the page; records are looked for in the zone.
+                guard length == .zone else { return }
+                let ask = other.withLock { other in
+                    defer { other = nil }
+                    return other
+                }
+                try await ask?()
+            })
+        let world = World(
+            storage,
+            limits: .with {
+                $0.indexesPerDatabase = 1
+                // Too few to sort all of them without an index.
+                $0.recordsScannedPerQuery = 40
+                $0.recordsPerIndexStep = 10
+            }, heldBack: ["index building"])
+        let alice = try await world.person("alice")
+        try await alice.modify(
+            (0..<60).map {
+                hut(
+                    .create, "hut\($0)",
+                    [beds(Int64($0)), Field(name: "height", value: .int64(Int64(-$0)))])
+            })
+        @Sendable func sorted(by field: String) async throws -> [String] {
+            let query = QueryDictionary(recordType: "Hut", sortBy: [.init(.user(field))])
+            return try await alice.ask(
+                RecordsQuery.self, .init(query: query, resultsLimit: 3)
+            ).records.compactMap(\.name)
+        }
+        other.withLock { other in
+            other = {
+                let found = try await sorted(by: "height")
+                #expect(found == ["hut59", "hut58", "hut57"])
+            }
+        }
+        #expect(try await sorted(by: "beds") == ["hut0", "hut1", "hut2"])
+        #expect(other.withLock { $0 == nil })
     }
 }

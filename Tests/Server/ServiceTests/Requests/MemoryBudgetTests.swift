@@ -33,6 +33,38 @@ import Testing
         #expect(budget.heldBytes == 875_000)
     }
 
+    /// What connections take beside their bytes leaves less for long bodies, down to a third of the budget; and no
+    /// less for work on requests that are there.
+    @Test(arguments: [(0, 450_000), (300_000, 300_000), (600_000, 150_000), (9_000_000, 150_000)])
+    func connectionsLeaveLessForLongBodies(_ beside: Int, _ body: Int) {
+        let budget = MemoryBudget(limitBytes: 900_000)
+        let connections = HeldMemory(budget, networkAddress: "10.0.0.1")
+        connections.setBeside(beside)
+        let reader = HeldMemory(budget, networkAddress: "10.0.0.2")
+        while reader.takeOrWait(1_000, for: .body, tell: {}) == nil {}
+        #expect(reader.bytes == body)
+        let worker = HeldMemory(budget, networkAddress: "10.0.0.3")
+        fill(worker)
+        #expect(worker.bytes == (900_000 - body) / 2 / 1_000 * 1_000)
+        withExtendedLifetime((connections, reader, worker)) {}
+    }
+
+    @Test func waitingBodyHearsOfConnectionsThatEnd() {
+        let budget = MemoryBudget(limitBytes: 900_000)
+        let told = Mutex(0)
+        let reader = HeldMemory(budget, networkAddress: "10.0.0.2")
+        do {
+            let connections = HeldMemory(budget, networkAddress: "10.0.0.1")
+            connections.setBeside(600_000)
+            reader.take(150_000)
+            let stop = reader.takeOrWait(1_000, for: .body, tell: { told.withLock { $0 += 1 } })
+            #expect(stop != nil && told.withLock { $0 } == 0)
+            withExtendedLifetime(connections) {}
+        }
+        #expect(told.withLock { $0 } == 1)
+        #expect(reader.takeOrWait(1_000, for: .body, tell: {}) == nil)
+    }
+
     @Test func userHoldsOneShareFromManyAddresses() {
         let budget = MemoryBudget(limitBytes: 1_000_000)
         let address = ContainerAddress(container: "c", environment: .production)

@@ -48,6 +48,29 @@ import Testing
         #expect(failure?.error.frameworkCode == .limitExceeded)
     }
 
+    /// Filters and sort keys count together, in queries and in the queries of subscriptions.
+    @Test func queryOfTooManyFiltersAndSortKeysIsRefused() async throws {
+        let alice = try await World(limits: .with { $0.filtersPerQuery = 5 }).person("alice")
+        try await alice.modify([hut(.create, "a", [beds(3)])])
+        func query(filters: Int, sorts: Int) -> QueryDictionary {
+            QueryDictionary(
+                recordType: "Hut",
+                filterBy: (0..<filters).map {
+                    Filter(.notEquals, .user("beds"), .int64(Int64(100 + $0)))
+                },
+                sortBy: (0..<sorts).map { _ in QueryDictionary.Sort(.user("beds")) })
+        }
+        let found = try await alice.ask(
+            RecordsQuery.self, .init(query: query(filters: 4, sorts: 1)))
+        #expect(found.records.compactMap(\.name) == ["a"])
+        for (filters, sorts) in [(5, 1), (6, 0), (0, 6)] {
+            let refusal = await alice.refusal(
+                RecordsQuery.self, .init(query: query(filters: filters, sorts: sorts)))
+            #expect(refusal?.error.code == .badRequest)
+            #expect(refusal?.error.frameworkCode == .limitExceeded)
+        }
+    }
+
     /// Reads the zone as a server does: the answer is encoded, and the bytes are counted.
     private func read(
         _ person: Person, _ zoneName: String, receivedBytes: Int = 100

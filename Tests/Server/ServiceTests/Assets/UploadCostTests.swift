@@ -1,0 +1,169 @@
+import Foundation
+import StratusRecords
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Synchronization
+import Testing
+
+@testable import StratusService
+
+/// What an upload costs its sender, and what is refused before its bytes are read.
+@Suite struct UploadCostTests {
+    private static func throttled() -> World {
+        World(
+            limits: .with {
+                $0.requestsInBurst = 20
+                $0.requestsPerSecond = 1
+                $0.bytesCountedAsRequest = 100
+            }, isThrottled: true)
+    }
+
+    private static func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
+
+    /// A body of a client that goes away in the middle.
+    private static func broken(after bytes: [UInt8]) -> AsyncThrowingStream<[UInt8], any Error> {
+        AsyncThrowingStream { continuation in
+            continuation.yield(bytes)
+            continuation.finish(throwing: CancellationError())
+        }
+    }
+
+    private static func isThrottled(_ person: Person) async -> Bool {
+        await person.refusal(ZonesList.self, .init())?.error.code == .throttled
+    }
+
+    @Test func uploadCostsItsBytes() async throws {
+        let world = Self.throttled()
+        let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
+        _ = try await alice.upload(Self.bytes(3_000))
+        #expect(await Self.isThrottled(alice))
+        #expect(await !Self.isThrottled(bob))
+        world.advance(seconds: 60)
+        #expect(await !Self.isThrottled(alice))
+    }
+
+    /// Whoever goes away before the end has had them written and summed up all the same.
+    @Test func brokenUploadCostsWhatCame() async throws {
+        let world = Self.throttled()
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.upload(
+                to: address, Self.broken(after: Self.bytes(3_000)))
+        }
+        #expect(await Self.isThrottled(alice))
+    }
+
+    @Test(arguments: [false, true]) func goCostsItsBytes(isLast: Bool) async throws {
+        let world = Self.throttled()
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        _ = try await world.service.resumeUpload(
+            to: address, at: 0, isLast: isLast, pieces(Self.bytes(3_000)))
+        #expect(await Self.isThrottled(alice))
+    }
+
+    /// The last go costs its own bytes alone; one that fails costs what was read again for it.
+    @Test func lastGoPaysForOthersBytesWhenItFails() async throws {
+        let world = Self.throttled()
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        _ = try await world.service.resumeUpload(
+            to: address, at: 0, isLast: false, pieces(Self.bytes(3_000)))
+        world.advance(seconds: 60)
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.resumeUpload(
+                to: address, at: 3_000, isLast: true, Self.broken(after: [1]))
+        }
+        #expect(await Self.isThrottled(alice))
+        world.advance(seconds: 60)
+        _ = try await world.service.resumeUpload(to: address, at: 3_001, isLast: true, pieces([2]))
+        #expect(await !Self.isThrottled(alice))
+    }
+
+    /// And it counts as what was moved: the upload's address asks for no other rate.
+    @Test func lastGoThatFailsAgainAndAgainEnds() async throws {
+        let world = World(
+            limits: .with {
+                $0.transferBytesInBurst = 10_000
+                $0.transferBytesPerSecond = 1
+            }, isThrottled: true)
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        _ = try await world.service.resumeUpload(
+            to: address, at: 0, isLast: false, pieces(Self.bytes(3_000)))
+        var codes: [ServiceError.Code] = []
+        for _ in 0..<5 {
+            do {
+                _ = try await world.service.resumeUpload(
+                    to: address, at: 3_000, isLast: true, Self.broken(after: []))
+            } catch {
+                codes.append(error.error.code)
+            }
+        }
+        #expect(codes.count == 5 && codes[0] != .throttled && codes.last == .throttled)
+    }
+
+    // MARK: Announced
+
+    /// A body that tells whether it was asked for bytes.
+    private final class Watched: Sendable {
+        private let asked = Mutex(false)
+
+        var wasRead: Bool { asked.withLock { $0 } }
+
+        var body: AsyncStream<[UInt8]> {
+            AsyncStream(unfolding: {
+                self.asked.withLock { $0 = true }
+                return nil
+            })
+        }
+    }
+
+    @Test(arguments: [Int64(7_001), .max]) func announcedBytesBeyondTheQuotaAreNotRead(
+        _ announced: Int64
+    ) async throws {
+        let world = World(
+            limits: .with {
+                $0.privateDatabaseBytes = 10_000
+                $0.assetBytes = .max
+            })
+        let alice = try await world.person("alice")
+        try await alice.modify([
+            hut(.create, "a", [photo(try await alice.upload(Self.bytes(3_000)))])
+        ])
+        let address = try await alice.uploadAddress()
+        let watched = Watched()
+        let whole = await #expect(throws: RequestFailure.self) {
+            try await world.service.upload(
+                to: address, announcedBytes: announced, watched.body)
+        }
+        #expect(whole?.error.code == .quotaExceeded)
+        _ = try await world.service.resumeUpload(
+            to: address, at: 0, isLast: false, pieces(Self.bytes(1_000)))
+        let go = await #expect(throws: RequestFailure.self) {
+            try await world.service.resumeUpload(
+                to: address, at: 1_000, isLast: true, announcedBytes: announced - 1_000,
+                watched.body)
+        }
+        #expect(go?.error.code == .quotaExceeded)
+        #expect(!watched.wasRead)
+        // It can never be complete.
+        #expect(try await world.service.keptBytes(ofUpload: address) == 0)
+    }
+
+    @Test func announcedBytesOfAGoBeyondAnAssetAreNotRead() async throws {
+        let world = World(limits: .with { $0.assetBytes = 2_000 })
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        _ = try await world.service.resumeUpload(
+            to: address, at: 0, isLast: false, pieces(Self.bytes(1_000)))
+        let watched = Watched()
+        let go = await #expect(throws: RequestFailure.self) {
+            try await world.service.resumeUpload(
+                to: address, at: 1_000, isLast: false, announcedBytes: 1_001, watched.body)
+        }
+        #expect(go?.unreadBody == .tooLarge && !watched.wasRead)
+    }
+}

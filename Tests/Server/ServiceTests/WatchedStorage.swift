@@ -1,0 +1,76 @@
+import StratusRecords
+import StratusStorage
+import Synchronization
+
+/// A storage in which a test does something before others' reads and writes of records.
+final class WatchedStorage: StorageEngine {
+    private let inner: SQLiteStorageEngine
+    private let beforeRead: @Sendable (ReadLength) async throws -> Void
+    private let beforeWrite: @Sendable () throws -> Void
+
+    /// - Parameters:
+    ///   - beforeRead: What it throws, the read throws.
+    ///   - beforeWrite: What it throws, the write throws.
+    init(
+        _ inner: SQLiteStorageEngine,
+        beforeRead: @escaping @Sendable (ReadLength) async throws -> Void = { _ in },
+        beforeWrite: @escaping @Sendable () throws -> Void = {}
+    ) {
+        self.inner = inner
+        self.beforeRead = beforeRead
+        self.beforeWrite = beforeWrite
+    }
+
+    /// One in which a process has a number of writes to records: as if it were killed after the last.
+    static func mortal(_ inner: SQLiteStorageEngine, writes: Int) -> WatchedStorage {
+        let left = Mutex(writes)
+        return WatchedStorage(
+            inner,
+            beforeWrite: {
+                let isAlive = left.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+                guard isAlive else { throw StorageError(.closed, "The process is gone.") }
+            })
+    }
+
+    var directory: any Directory { inner.directory }
+    var condition: StorageCondition { inner.condition }
+
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        Store(storage: self, inner: try await inner.store(for: address))
+    }
+
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try await inner.blobs(for: address)
+    }
+
+    func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        try await inner.databasesWithBlobs()
+    }
+
+    func databases() async throws -> [DatabaseAddress] { try await inner.databases() }
+    func close() async throws {}
+
+    private struct Store: RecordStore {
+        let storage: WatchedStorage
+        let inner: any RecordStore
+        var address: DatabaseAddress { inner.address }
+
+        func read<Outcome: Sendable>(
+            _ length: ReadLength,
+            _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
+        ) async throws -> Outcome {
+            try await storage.beforeRead(length)
+            return try await inner.read(length, body)
+        }
+
+        func writeRecords<Outcome: Sendable>(
+            _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
+        ) async throws -> Outcome {
+            try storage.beforeWrite()
+            return try await inner.writeRecords(body)
+        }
+    }
+}
