@@ -1,13 +1,13 @@
 import StratusRecords
 
-/// Why somebody is not let in, as a sentence that a page shows.
+/// Why a sign-in was refused, as a sentence that a page shows.
 public struct SignInRefusal: Error, Hashable, Sendable {
     /// The kind of refusal. The set is open.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Unknown account or wrong password: nobody learns which.
+        /// Unknown account or wrong password: the person does not learn which.
         public static let wrong = Self(rawValue: "wrong")
         /// Too many attempts for the account or from the address.
         public static let tooMany = Self(rawValue: "tooMany")
@@ -18,7 +18,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         public static let closed = Self(rawValue: "closed")
         /// The app asked for the token at an address that its API token does not allow.
         public static let foreignCallback = Self(rawValue: "foreignCallback")
-        /// The form or the address of the page is too old, or somebody else's.
+        /// The form or the address of the page is too old, or belongs to another browser.
         public static let expired = Self(rawValue: "expired")
     }
 
@@ -32,7 +32,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
     }
 
-    /// The status of a page that shows it.
+    /// The HTTP status of a page that shows it.
     package var httpStatus: Int {
         switch code {
         case .tooMany: 429
@@ -42,7 +42,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         }
     }
 
-    /// As the protocol tells a program.
+    /// The refusal as an error of the protocol, for programs.
     var serviceError: ServiceError {
         switch code {
         case .tooMany:
