@@ -149,7 +149,7 @@ actor IdentityTokens {
         fetching[provider.issuer] = nil
     }
 
-    /// The public keys of a set by name; those without a name are left out.
+    /// The public keys of a set by name; those without a name or of another kind than RSA and ECDSA are left out.
     private static func keys(_ text: String) throws -> [String: JWK] {
         let set = try JSONDecoder().decode(KeySet.self, from: Data(text.utf8))
         var keys: [String: JWK] = [:]

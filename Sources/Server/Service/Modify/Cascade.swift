@@ -65,7 +65,7 @@ struct Cascade {
 
     /// Finds the members that a remaining record needs, as its parent or by VALIDATE.
     ///
-    /// These stay, and the records that they needed to be deleted first are examined again.
+    /// Such a member stays. The members that could be deleted only because it was deleted too are examined again.
     ///
     /// - Parameter operations: how many operations the request has.
     /// - Returns: the named records that therefore cannot be deleted.

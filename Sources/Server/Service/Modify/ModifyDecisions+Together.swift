@@ -176,8 +176,8 @@ extension ModifyDecisions {
     private func isSource(_ holder: RecordKey, of target: RecordKey) -> Bool {
         guard let old = stored.living(holder) else { return false }
         let reference = ActingReference(target: target.name, action: .deleteSelf)
-        // A stored record that cannot be read counts as having no such reference: the save is refused, and the caller
-        // learns it.
+        // A stored record that cannot be read counts as having none. Its reference is then a new one: beyond the limit
+        // the save is refused, and the caller learns it.
         return (try? ActingReference.all(in: old.payload).contains(reference)) ?? false
     }
 

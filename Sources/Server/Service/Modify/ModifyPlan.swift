@@ -60,8 +60,8 @@ struct ModifyPlan: Sendable {
         let person = try await sharingPerson(
             of: request, keys, stored, in: context, stores.directory)
         var schema = try await stores.schemas.schema(of: context.address)
-        // Another request may fix a field's type between our look and our extension of the schema;
-        // then everything is checked once more against what is there now.
+        // Another request may fix a field's type between reading and extending the schema; then everything is checked
+        // again against the new schema.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,

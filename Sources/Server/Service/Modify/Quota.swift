@@ -3,7 +3,7 @@ import StratusStorage
 
 /// How much more a database may hold: the public one of a container, or a user's private one.
 ///
-/// What makes a database smaller always goes through, also when it is full or its limit was lowered.
+/// A change that makes a database smaller is always accepted, also when it is full or its limit was lowered.
 struct Quota: Sendable {
     let error: ServiceError
     private(set) var freeRecordBytes: Int64
