@@ -36,7 +36,7 @@ final class RequestMeter: Sendable {
 
     // MARK: Requests
 
-    /// Takes one request from the rate of the credentials' network address or user.
+    /// Takes one request from the rate of the network that the credentials came from, or of the strangers there.
     ///
     /// - Throws: ``ServiceError`` THROTTLED.
     func checkRate(of credentials: Credentials) throws(ServiceError) {

@@ -1,13 +1,13 @@
 import StratusStorage
 
 extension Finding {
-    /// Whether ``Doctor/repair()`` rebuilds what is wrong, as it is derived from records.
+    /// Whether ``Doctor/repair()`` rebuilds the rows, because they are derived from records.
     package var isRebuilt: Bool { Self.rebuilt.contains(invariant) }
 
-    /// Whether the file itself is damaged, so that its rows say nothing.
+    /// Whether the file itself is damaged, so that its rows are not reliable.
     var isDamage: Bool { Self.damage.contains(invariant) }
 
-    /// Whether a row is damaged in a file that is whole.
+    /// Whether a row is damaged in a file that is otherwise intact.
     var isDamagedRow: Bool {
         invariant == "A row has the checksum that was computed when it was written."
     }
