@@ -1,5 +1,5 @@
 extension RecordFile {
-    /// Whether a row of a record is none that a long change is still to remove.
+    /// A condition: no long change is still to remove the record's row.
     private static func isStaying(_ record: String) -> String {
         """
         NOT EXISTS (SELECT 1 FROM long_change WHERE long_change.zone = \(record).zone
