@@ -6,7 +6,7 @@ import StratusWire
 extension RecordOrder {
     /// The order of a query, its sort keys checked against a schema.
     ///
-    /// - Throws: ``ServiceError`` that names the field which cannot be sorted by.
+    /// - Throws: ``ServiceError`` that names a field by which records cannot be sorted.
     package init(_ query: QueryDictionary, schema: ContainerSchema) throws {
         let checking = FilterChecking(
             recordType: query.recordType, schema: schema, isLenient: false)

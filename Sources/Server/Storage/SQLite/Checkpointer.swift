@@ -9,8 +9,8 @@ import Synchronization
 /// Here another connection does it while the writer is idle. A writer that is never idle does it itself when the log is
 /// long.
 final class Checkpointer: Sendable {
-    /// A checkpoint is tried again each time the log has grown by this part of its limit: on a full disk the log must
-    /// stay small.
+    /// When a checkpoint could not be finished, it is tried again each time the log has grown by an eighth of its
+    /// limit: on a full disk there is little room for the log.
     private static let triesPerLog = 8
 
     private let path: String

@@ -139,7 +139,7 @@ final class GroupCommit: Sendable {
 private protocol PendingWrite: AnyObject, Sendable {
     /// Runs the closure in a savepoint and keeps its outcome.
     ///
-    /// - Throws: only when the whole transaction is lost.
+    /// - Throws: only if the whole transaction is lost.
     func run(in database: Database, _ room: GrowthCheck) throws
 
     /// Resumes the waiting task with the failure, or else with the outcome that was kept.

@@ -38,7 +38,7 @@ final class SQLiteFile: OpenDatabase {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(limits.lockSeconds)
-        // GRDB's own is above the threads that read: one user's long write would go before all reads.
+        // GRDB's default is above the priority of reading threads: one user's long write would precede all reads.
         configuration.qos = .default
         configuration = format.configuration(configuration, forFileAt: path)
         do {

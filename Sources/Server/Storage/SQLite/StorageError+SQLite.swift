@@ -49,8 +49,8 @@ extension StorageError {
         }
     }
 
-    /// Whether nothing but a want of file descriptors can keep a file from being opened: SQLite has one
-    /// code for that and for a folder that cannot be written, and the service stops for the latter.
+    /// Whether only a lack of file descriptors can keep a file from being opened. SQLite has the same
+    /// code for that and for a folder that cannot be written, and only the latter stops the service.
     private static func isWritable(_ path: String) -> Bool {
         guard isFolderWritable(path) else { return false }
         var status = stat()
