@@ -5,7 +5,7 @@ import Synchronization
 
 /// The faults to inject: tests write the script, and a service for development follows it (``FaultMiddleware``).
 ///
-/// Each request takes the first fault that matches it, and uses up one of its repetitions; each notification takes the
+/// Each request takes the first fault that matches it, and uses up one of its times; each notification takes the
 /// first fault that is about notifications. With an empty script a request costs one check.
 package final class FaultScript: Sendable {
     /// The most faults that a script can have.

@@ -38,7 +38,7 @@ public struct ServiceSettings: Sendable {
     /// The API token of a service for development.
     public static let developmentToken = "development"
 
-    /// How long the result of an operation is kept for its repetition, in seconds: the seven days after which
+    /// How long the result of an operation is kept for when it is sent again, in seconds: the seven days after which
     /// `CKOperation` gives up.
     static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
