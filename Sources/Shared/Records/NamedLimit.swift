@@ -112,7 +112,7 @@ extension NamedLimit {
             guard let value = Double(text), range.contains(value) else {
                 throw Refusal(
                     sentence:
-                        "The limit's value is no number in its range; give one.", name: name)
+                        "The limit's value is not a number in its range; give one.", name: name)
             }
             limits[keyPath: path] = value
         }
@@ -122,7 +122,7 @@ extension NamedLimit {
         guard let value = Int64(text.filter { $0 != "_" }), range.contains(Double(value)) else {
             throw Refusal(
                 sentence:
-                    "The limit's value is no whole number in its range; give one.", name: name)
+                    "The limit's value is not a whole number in its range; give one.", name: name)
         }
         return value
     }

@@ -98,7 +98,7 @@ struct MeteredChannel: ServerChildChannel {
                 await streams.handle(connection, on: value.channel, logger)
             }
         } catch {
-            logger.debug("A connection ended before it was clear what it speaks: \(error)")
+            logger.debug("A connection ended before its protocol was known: \(error)")
         }
     }
 }

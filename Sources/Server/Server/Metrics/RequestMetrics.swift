@@ -122,6 +122,6 @@ extension Routes {
 extension ServiceError {
     static let metricsAreForOthers = ServiceError(
         .accessDenied,
-        "Metrics are for this machine's own programs, or for who shows the token of --metrics-token."
+        "Metrics are only for this machine's own programs, or with the token of --metrics-token."
     )
 }

@@ -121,5 +121,6 @@ extension ServiceError {
         """)
 
     static let foreignPage = ServiceError(
-        .accessDenied, "What is for development is for this machine's own programs and pages.")
+        .accessDenied,
+        "The endpoints for development are only for this machine's own programs and pages.")
 }

@@ -40,7 +40,7 @@ extension Accounts {
         }
         for origin in allowedOrigins where !WebOrigin.isOrigin(origin) {
             throw ServiceError.invalid(
-                "An origin is scheme, host and, unless it is the usual one, port; no slash behind.")
+                "An origin is a scheme, a host and perhaps a port: https://trails.example.org.")
         }
         if let callbackURL, CallbackAddress(callbackURL) == nil {
             throw ServiceError.invalid(

@@ -56,7 +56,7 @@ final class ServerKeys: Sendable {
             return try P256.Signing.PublicKey(pemRepresentation: pem)
         } catch {
             throw ServiceError.invalid(
-                "The text is no P-256 public key in PEM; give one as `openssl ec"
+                "The text is not a P-256 public key in PEM; give one as `openssl ec"
                     + " -pubout` writes it.")
         }
     }

@@ -58,22 +58,25 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     static let wrong = Self(.wrong, "The e-mail address or the password is not right.")
     static let busy = Self(
         .busy, "Many people are signing in. Try again in a few seconds.", retryAfterSeconds: 5)
-    static let disabled = Self(.disabled, "This account is disabled. Ask who runs the service.")
+    static let disabled = Self(
+        .disabled, "This account is disabled. Ask the operator of the service.")
     static let badEmailAddress = Self(.badInput, "Type an e-mail address such as ida@example.org.")
     static let badPassword = Self(.badInput, "A password has 8 to 256 characters.")
     static let badName = Self(.badInput, "A name has at most 100 characters.")
     static let taken = Self(
         .taken, "There is an account with this e-mail address. Sign in, or use another address.")
-    public static let closed = Self(.closed, "Accounts are made by who runs the service.")
+    public static let closed = Self(
+        .closed, "The sign-up is closed. Ask the operator of the service for an account.")
     public static let expired = Self(
         .expired, "This page has expired. Go back to the app and sign in again.")
 
     static let wrongCode = Self(
         .wrong, "The e-mail address or the recovery code is not right.")
     static let pageExpired = Self(
-        .expired, "This page has expired. Say your password again at /auth/account.")
+        .expired, "This page has expired. Enter your password again at /auth/account.")
     static let archiveUnderWay = Self(
-        .tooMany, "Your data is being sent already. Wait until it is there.", retryAfterSeconds: 10)
+        .tooMany, "Your data is being downloaded already. Wait until the download has ended.",
+        retryAfterSeconds: 10)
     static let foreignCallback = Self(
         .foreignCallback,
         "The app asks for your sign-in at an address that its API token does not allow. Who runs the "

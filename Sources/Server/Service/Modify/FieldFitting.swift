@@ -139,7 +139,8 @@ struct FieldFitting {
     private mutating func resolved(_ reference: Reference) throws -> Reference {
         var reference = reference
         guard (1...255).contains(reference.recordName.utf8.count) else {
-            throw ServiceError.invalid("A reference names a record with 1 to 255 bytes.")
+            throw ServiceError.invalid(
+                "The record name in a reference is empty or longer than 255 bytes; give it 1 to 255.")
         }
         if let zoneID = reference.zoneID {
             guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {

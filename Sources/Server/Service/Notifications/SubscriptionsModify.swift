@@ -189,7 +189,8 @@ private struct SubscriptionChanges {
                 "The query subscription has no query with a record type; give it one.")
         }
         guard !subscription.firesOn.isEmpty else {
-            throw ServiceError.invalid("Say on what the subscription fires.")
+            throw ServiceError.invalid(
+                "The subscription does not say on which changes it fires; name them.")
         }
         try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)

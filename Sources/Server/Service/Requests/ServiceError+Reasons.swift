@@ -53,7 +53,7 @@ extension ServiceError {
         retryAfterSeconds: 60, stratusCode: .databaseDamaged)
     static let diskFull = ServiceError(
         .tryAgainLater,
-        "The service's disk is full: records can be read and deleted, and not be saved.",
+        "The service's disk is full: records can be read and deleted, but not saved.",
         retryAfterSeconds: 30, stratusCode: .diskFull)
 
     // MARK: Zones and tokens

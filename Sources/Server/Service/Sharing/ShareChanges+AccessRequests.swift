@@ -25,7 +25,7 @@ extension ShareChanges {
         share.accessRequests.blocked = []
         for wanted in blocked {
             guard let name = wanted.userRecordName, (1...255).contains(name.utf8.count) else {
-                throw ServiceError.invalid("Say whom to block by a user record name.")
+                throw ServiceError.invalid("A person to block has no user record name; give one.")
             }
             let person =
                 known.first { $0.userRecordName == name }

@@ -136,7 +136,7 @@ struct ShareChanges {
         }
         guard !Self.addresses(of: identity).isEmpty else {
             throw ServiceError.invalid(
-                "Say whom to invite: an e-mail address, a telephone number or a user record name.")
+                "A person to invite has no e-mail address, phone number or record name; give one.")
         }
         let permission = participant.permission
         var dictionary = ParticipantDictionary(

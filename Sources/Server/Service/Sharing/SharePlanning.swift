@@ -28,7 +28,8 @@ extension ModifyPlanning {
         let isOwner = context.scope == .private
         guard isOwner || isShare && planned.kind != .create else { throw ServiceError.notPermitted }
         guard planned.key.zoneName != ZoneID.defaultZoneName else {
-            throw ServiceError.invalid("Share records of a custom zone.")
+            throw ServiceError.invalid(
+                "A record of the default zone cannot be shared; use a custom zone.")
         }
         if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
             planned.shortGUID = settings.newShortGUID()
@@ -95,7 +96,7 @@ struct SharingOutcome: Sendable {
             try await directory.deleteShortGUIDs(unusedShortGUIDs)
         } catch {
             // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
-            logger.debug("Short GUIDs of ended shares were left.")
+            logger.debug("The links of ended shares could not be removed.")
         }
     }
 }

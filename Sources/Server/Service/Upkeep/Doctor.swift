@@ -129,7 +129,7 @@ private struct StoredContents {
                 if ShareEvent(bytes: row.body) == nil { _ = try OutboxEvent(bytes: row.body) }
             } catch {
                 // The finding says all there is to say: the event cannot be read.
-                report("What waits to be dispatched can be read.", "\(row.identifier)")
+                report("An event of the outbox can be read.", "\(row.identifier)")
             }
         }
     }
@@ -143,11 +143,11 @@ private struct StoredContents {
         do {
             let isShare = try RecordSharing(row).share != nil
             if isShare != (row.type == ShareDictionary.recordType) {
-                report("Shares and no other records say what a share says.", row.name)
+                report("Shares, and no other records, have the data of a share.", row.name)
             }
         } catch {
             // The finding says all there is to say: the sharing data cannot be read.
-            report("What a record says of sharing can be read.", row.name)
+            report("The sharing data of a record can be read.", row.name)
         }
         // The service creates these two types itself; a user's record has its type before any field of it.
         let isBuiltIn = [ShareDictionary.recordType, UsersRecord.type].contains(row.type)

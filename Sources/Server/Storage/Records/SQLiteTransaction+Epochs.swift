@@ -94,7 +94,7 @@ extension SQLiteTransaction {
         get throws {
             guard let writing else {
                 throw StorageError(
-                    .other, "A transaction that reads was asked to write. Ask for one that writes.")
+                    .other, "A read transaction was asked to write. Ask for one that writes.")
             }
             return writing
         }
