@@ -140,7 +140,7 @@ struct FieldFitting {
         var reference = reference
         guard (1...255).contains(reference.recordName.utf8.count) else {
             throw ServiceError.invalid(
-                "The record name in a reference is empty or longer than 255 bytes; give it 1 to 255.")
+                "The record name of a reference is empty or longer than 255 bytes; correct it.")
         }
         if let zoneID = reference.zoneID {
             guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {

@@ -206,7 +206,8 @@ struct ModifyPlanning {
     /// earlier release stored without its target can be saved again.
     private func newOwners(among targets: [RecordKey], of holder: RecordKey) -> [RecordKey] {
         guard !targets.isEmpty, let row = stored[holder] else { return targets }
-        // A stored record that cannot be read counts as having none: the save is refused, and the caller learns it.
+        // A stored record that cannot be read counts as having none: then all targets must exist. Else the save is
+        // refused, and the caller learns it.
         guard let old = try? ActingReference.all(in: row.payload) else { return targets }
         return targets.filter {
             !old.contains(ActingReference(target: $0.name, action: .deleteSelf))

@@ -64,8 +64,8 @@ struct OutboxDispatch {
         if let event = ShareEvent(bytes: row.body) {
             return try await gatherForParticipants(event, identifier)
         }
-        // An event in the format of another version cannot be dispatched. Only a hint is lost: devices see the change
-        // at their next fetch.
+        // A damaged event, or one in the format of another version, cannot be dispatched. Only a hint is lost: devices
+        // see the change at their next fetch.
         guard let event = try? OutboxEvent(bytes: row.body) else { return }
         let summary = try await notifications.subscriptions.summary(of: store)
         try await gather(

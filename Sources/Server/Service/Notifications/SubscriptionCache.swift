@@ -66,7 +66,8 @@ struct SubscriptionSummary: Sendable {
         wantsRecords = false
         var wantsEvents = false
         for row in rows {
-            // A later version wrote a body that cannot be read; the subscription fires again when that version runs.
+            // A body that cannot be read was written by a later version, or is damaged, which stratus doctor reports.
+            // The subscription fires nothing until it can be read.
             guard let subscription = try? row.subscription() else { continue }
             if row.user == SubscriptionRow.sharedSubscriber {
                 guard let owner else { continue }

@@ -145,7 +145,7 @@ extension IndexManager {
         do {
             return try await prepare([recordType], asking: [compound], of: schema, in: store)
         } catch {
-            // The page has been read without the index. A cheaper next page can wait until the disk has room.
+            // The page has been read without the index. The next page asks for it again, also after a full disk.
             return 0
         }
     }
