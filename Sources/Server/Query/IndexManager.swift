@@ -47,7 +47,7 @@ package final class IndexManager: Sendable {
         var resumed: Set<DatabaseAddress> = []
     }
 
-    /// Building steps that every request takes, so that the indexes of a small database are ready before its answer.
+    /// Building steps that a request takes itself, so that the indexes of a small database are ready before its answer.
     private static let stepsPerRequest = 4
     /// Building steps of a request that cannot be answered without the index.
     private static let stepsPerWait = 10

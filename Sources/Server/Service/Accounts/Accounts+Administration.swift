@@ -10,8 +10,8 @@ extension Accounts {
         try await createContainerIfNeeded(address)
     }
 
-    /// Removes the API tokens, server keys, schema and links of a container's environment. The storage deletes the
-    /// databases.
+    /// Removes what the directory stores of a container's environment: API tokens, server keys, sessions, devices,
+    /// schema, roles and links. The storage deletes the databases.
     public func deleteContainer(_ address: ContainerAddress) async throws {
         try await directory.deleteContainer(address)
         forget()
@@ -143,7 +143,7 @@ extension Accounts {
         forget()
     }
 
-    /// Removes an account, its sessions and its devices. The records stay.
+    /// Removes an account with its sessions, identities, consents, devices and keys. The records stay.
     public func deleteUser(_ name: String) async throws -> UserRow {
         let user = try await user(name)
         try await directory.deleteUser(user.recordName)

@@ -148,7 +148,7 @@ public final class CloudService: Sendable {
     }
 
     /// Receives the bytes of an asset from an offset on: a resumable upload. When they end early, the bytes that
-    /// arrived are kept until the address expires, also across a restart of the service.
+    /// arrived are kept until the address expires, also across a restart of the service, but not of the machine.
     ///
     /// - Parameters:
     ///   - token: The segment of the upload's address after `/assets/put/`.

@@ -8,7 +8,7 @@ import StratusRuntime
     import Foundation
 #endif
 
-/// The settings of a service. Everything nondeterministic is in ``world``.
+/// The settings of a service. Everything nondeterministic that it uses is part of them.
 public struct ServiceSettings: Sendable {
     public var limits: Limits
 

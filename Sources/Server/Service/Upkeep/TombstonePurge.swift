@@ -5,9 +5,9 @@ import Synchronization
 
 /// Removes old tombstones, so that a database does not grow with records that no longer exist.
 ///
-/// A zone is purged when the tombstones older than ``StratusRecords/Limits/tombstoneSeconds`` are more than
-/// ``StratusRecords/Limits/tombstoneShare`` of its rows. Its purge horizon then tells which change tokens can no longer
-/// be served: they expire, so that no device keeps deleted records.
+/// When tombstones are more than ``StratusRecords/Limits/tombstoneShare`` of a zone's rows, those older than
+/// ``StratusRecords/Limits/tombstoneSeconds`` are removed. The zone's purge horizon then tells which change tokens can
+/// no longer be served: they expire, so that no device keeps deleted records.
 final class TombstonePurge: Sendable {
     private struct State {
         /// When a database is to be checked again, in milliseconds since 1970.
