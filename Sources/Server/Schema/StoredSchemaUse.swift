@@ -3,7 +3,7 @@ import StratusStorage
 
 /// Finds the types and fields that the stored records of a container use, by reading all of them.
 ///
-/// It may miss what is saved while it reads; the documentation of the command says so.
+/// It may miss what is saved while it reads.
 struct StoredSchemaUse {
     private static let recordsPerPage = 500
 
