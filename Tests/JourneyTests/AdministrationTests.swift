@@ -217,7 +217,7 @@ import Testing
             (["token", "create", "--container", long], nil, "A container's name has at most 127"),
             (
                 ["token", "create", "--container", "c", "--origin", "https://a.example.org/"], nil,
-                "An origin is scheme, host"
+                "An origin is a scheme, a host"
             ),
             (
                 ["key", "add", "--container", "c", "/nowhere"], nil,
@@ -225,7 +225,7 @@ import Testing
             ),
             (
                 ["key", "add", "--container", "c", "/etc/hostname"], nil,
-                "The text is no P-256 public key"
+                "The text is not a P-256 public key"
             ),
             (["key", "revoke", "0"], nil, "There is no such key."),
         ] as [([String], String?, String)] {

@@ -9,7 +9,7 @@ struct AccessPath: Sendable {
     struct Segment: Hashable, Sendable {
         var definition: IndexRow.Definition
         var range: KeyRange
-        /// The name of the only record to look for; nil is all records.
+        /// The name of the only record to look for; nil for all records.
         var name: String?
 
         /// The segment's entries lie strictly between these two.
@@ -59,15 +59,14 @@ struct AccessPath: Sendable {
             }, canRepeat: false)
     }
 
-    /// The ranges, when all are of one index that has each record once.
+    /// The ranges, if all are in one index that has each record once.
     func ranges(of definition: IndexRow.Definition) -> [KeyRange]? {
         let isOneIndex = segments.allSatisfy { $0.definition == definition && $0.name == nil }
         guard !canRepeat, !segments.isEmpty, isOneIndex else { return nil }
         return segments.map(\.range)
     }
 
-    /// Whether this entry is the first of its record along the access path. The record is visited there
-    /// and nowhere else.
+    /// Whether this entry is the first of its record along the access path. The record is visited only there.
     func isFirst(_ key: [UInt8], segment: Int, of values: RecordValues) -> Bool {
         guard canRepeat else { return true }
         for run in runs {
@@ -80,15 +79,15 @@ struct AccessPath: Sendable {
 }
 
 extension RecordMatcher {
-    /// The access paths for the filters, in an order that depends on the query alone. Empty when no index
-    /// serves any of the filters.
+    /// The access paths for the filters, in an order that depends only on the query. Empty when no index serves any of
+    /// the filters.
     var accessPaths: [AccessPath] {
         var scalars: [(definition: IndexRow.Definition, ranges: [KeyRange])] = []
         var accessPaths: [AccessPath] = []
         for condition in conditions {
             if condition.comparator == .containsAllTokens {
                 accessPaths += condition.words.map { condition.searchPath([$0], recordType) }
-                // A search for nothing finds nothing.
+                // A search without words finds nothing.
                 if condition.words.isEmpty {
                     accessPaths.append(condition.searchPath([], recordType))
                 }

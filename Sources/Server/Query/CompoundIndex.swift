@@ -3,19 +3,19 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// A compound index that serves a filter and the first sort key of a query together: the records that have
-/// one of a few values lie in it in the query's order, value by value.
+/// A compound index that serves a filter and the first sort key of a query together: for each of the filter's few
+/// values, it has the records in the query's order.
 struct CompoundIndex: Sendable {
     /// The most values of a filter that are read side by side.
     private static let maximumGroups = 16
 
     let definition: IndexRow.Definition
-    /// The index of the filter's field alone.
+    /// The index of only the filter's field.
     let filtered: IndexRow.Definition
-    /// What the keys of each value begin with.
+    /// The first bytes of the keys of each value.
     let groups: [[UInt8]]
 
-    /// - Returns: nil where the filter is not one for some values, or the order not one of values.
+    /// - Returns: Nil when the filter is not for a few values, or the order is not by values.
     init?(_ condition: RecordMatcher.Condition, _ key: RecordOrder.Key, of recordType: String) {
         guard let type = condition.type, condition.filter.field != .system(.share),
             condition.filter.field != .system(.recordName), key.field != .system(.recordName),
@@ -38,13 +38,13 @@ struct CompoundIndex: Sendable {
         self.groups = Set(groups).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// About how many records a page of so many takes: of each value those before the page's end as far as it is
-    /// known by then, and the first behind it.
+    /// About how many records must be read for a page of this length: of each value those before the page's end as far
+    /// as it is known, and the first after it.
     func recordsRead(forPageOf limit: Int) -> Int {
         (1...groups.count).reduce(groups.count) { $0 + limit / $1 }
     }
 
-    /// The values of which a record that matches has one; of a list one certain member.
+    /// The values of which a matching record has one; for a list, one member that it must have.
     private static func values(of condition: RecordMatcher.Condition) -> [FieldValue]? {
         switch condition.comparator {
         case .equals, .listContains: [condition.filter.value]
@@ -55,7 +55,7 @@ struct CompoundIndex: Sendable {
 }
 
 extension RecordSearch {
-    /// The compound indexes of which each could serve the query.
+    /// The compound indexes that could each serve the query.
     static func compounds(_ matcher: RecordMatcher, _ order: RecordOrder) -> [CompoundIndex] {
         guard let key = order.keys.first else { return [] }
         return matcher.conditions.compactMap { CompoundIndex($0, key, of: matcher.recordType) }
@@ -65,7 +65,8 @@ extension RecordSearch {
     ///
     /// - Parameter path: The access path with the fewest entries.
     func compound(worthMakingAfter page: Page, path: Int) -> CompoundIndex? {
-        // What other filters leave out would have to be read all the same: only full pages tell.
+        // Records that other filters leave out would have to be read in any case: only full pages show whether the
+        // index helps.
         guard page.found.count == limit, page.scanned >= limits.recordsReadPerCompoundIndex,
             page.scanned > 4 * (limit + 1)
         else { return nil }

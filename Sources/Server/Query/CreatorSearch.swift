@@ -2,24 +2,24 @@ import StratusMatching
 import StratusRecords
 import StratusStorage
 
-/// Finds the living records of a zone that one user made, in stretches.
+/// Finds the living records of a zone that one user created, in pages.
 ///
-/// Where each of the types has an index of who made its records, nothing else is read. Otherwise the names of
-/// all records of the zone are gone through, without what the records hold.
+/// If each of the types has an index of its records' creators, only these are read. Otherwise the names of all records
+/// of the zone are read, without their fields.
 package struct CreatorSearch: Sendable {
-    /// Where a stretch ended.
+    /// Where a page ended.
     package struct Position: Hashable, Sendable {
         /// How many of the indexes are done.
         fileprivate var indexesDone = 0
-        /// The last name that was looked at in the next one, or in the zone.
+        /// The last name that was read in the next one, or in the zone.
         fileprivate var name = ""
-        /// The indexes that the first stretch found; nil where not all types have one.
+        /// The indexes that the first page found; nil if not all types have one.
         fileprivate var indexes: [IndexRow.Key]?
     }
 
     package struct Stretch: Sendable {
         package var names: [String]
-        /// Nil behind the last record.
+        /// Nil after the last record.
         package var next: Position?
     }
 
@@ -28,9 +28,9 @@ package struct CreatorSearch: Sendable {
     private let limit: Int
 
     /// - Parameters:
-    ///   - creator: Whose records; nil for everybody's.
-    ///   - recordTypes: All types that the zone's records have.
-    ///   - limit: How many entries or records a stretch looks at.
+    ///   - creator: The user who created the records; nil for everybody's.
+    ///   - recordTypes: All types of the zone's records.
+    ///   - limit: How many entries or records a page reads.
     package init(creator: String?, recordTypes: [String], limit: Int) {
         self.creator = creator
         self.limit = max(limit, 1)
@@ -39,7 +39,7 @@ package struct CreatorSearch: Sendable {
         }
     }
 
-    /// - Parameter position: Where the stretch before ended; nil begins.
+    /// - Parameter position: Where the previous page ended; nil for the beginning.
     package func stretch(
         of zone: ZoneRow.Key, after position: Position?, in reader: any StoreReader
     ) throws -> Stretch {
@@ -48,7 +48,7 @@ package struct CreatorSearch: Sendable {
             return try stretch(of: zone, creator, indexes, after: position, reader)
         }
         if position.indexes != nil {
-            // One of them was given up meanwhile: from the beginning, by names.
+            // One of them was dropped in the meantime: start again, by names.
             position = Position()
         }
         let found = try reader.names(

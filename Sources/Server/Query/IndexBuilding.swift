@@ -15,7 +15,7 @@ struct IndexBuilding: Sendable {
             try drop(index, in: writer)
             return true
         }
-        // Names first: the other indexes find the records of the type by them.
+        // Names first: the other indexes find the records of the type through them.
         guard
             let next = unfinished.min(by: { left, right in
                 let (one, other) = (left.definition.kind == .name, right.definition.kind == .name)

@@ -25,7 +25,7 @@ extension ContainerSchema {
         return wanted.filter { $0.kind != .value || $0.isOrdered }
     }
 
-    /// The names of the text fields in which searches look that name no field, sorted.
+    /// The names of the text fields that a search without a field name covers, sorted.
     func searchableFields(of recordType: String) -> [String] {
         (types[recordType] ?? [:])
             .filter { $0.value.indexes.contains(.searchable) && !$0.value.isEncrypted }
@@ -38,7 +38,7 @@ extension IndexRow.Definition {
         Self(recordType: recordType, field: "", kind: .name, valueType: nil)
     }
 
-    /// The index of a field's values; of the cells where the field is a place.
+    /// The index of a field's values; for a location field, of the cells.
     static func value(
         _ field: QueryDictionary.FieldName, _ type: FieldType, of recordType: String
     ) -> Self {
@@ -57,8 +57,8 @@ extension IndexRow.Definition {
             recordType: recordType, field: field, kind: isPlace ? .place : .value, valueType: type)
     }
 
-    /// The index of a field's values in which the records of each lie in the order of a sort key; nil where
-    /// the order is not one of values.
+    /// The index of a field's values in which the records of each value are ordered by a sort key; nil when the order
+    /// is not by values.
     static func compound(
         _ field: QueryDictionary.FieldName, _ type: FieldType, _ key: RecordOrder.Key,
         of recordType: String
@@ -73,7 +73,7 @@ extension IndexRow.Definition {
             order: Order(field: ordered.field, valueType: key.type))
     }
 
-    /// The indexes of the two fields of a compound one; a schema that allows both allows it.
+    /// The indexes of the two fields of a compound index: it is allowed if the schema allows both.
     var components: [Self] {
         guard let order, let valueType else { return [] }
         return [
@@ -89,7 +89,7 @@ extension IndexRow.Definition {
     /// Whether values of the field's type, or a list's members, have keys.
     fileprivate var isOrdered: Bool { (valueType?.element ?? valueType)?.isOrdered ?? false }
 
-    /// Whether every record has exactly one entry, also if the field has no value, as a sort needs it.
+    /// Whether every record has exactly one entry, even without a value in the field, as a sort needs it.
     var hasEveryRecord: Bool {
         kind == .name
             || (kind == .value || kind == .place) && !(valueType?.isList ?? false)

@@ -2,17 +2,17 @@ import StratusMatching
 import StratusRecords
 import StratusStorage
 
-/// Compares the entries of a database's indexes with those that its records ask for.
+/// Compares the entries of a database's indexes with those that its records should have.
 ///
-/// An entry has no checksum: one whose key was altered hides its record from every query by that index,
-/// and no row says so.
+/// An entry has no checksum: one with an altered key hides its record from every query by that index, and no checksum
+/// of a row shows it.
 package struct IndexExamination {
     private struct Place: Hashable {
         var index: IndexRow.Key
         var zone: ZoneRow.Key
     }
 
-    /// Those that are complete, by record type.
+    /// The complete indexes, by record type.
     private let indexes: [String: [IndexRow]]
     private var expected: [Place: Int] = [:]
 
@@ -21,7 +21,7 @@ package struct IndexExamination {
         indexes = Dictionary(grouping: complete) { $0.definition.recordType }
     }
 
-    /// Whether each index has the entries of a record that is not deleted.
+    /// Whether each index has the entries of a living record.
     ///
     /// - Throws: `WireError` when the stored fields cannot be read.
     package mutating func hasEntries(
@@ -43,8 +43,8 @@ package struct IndexExamination {
         return hasAll
     }
 
-    /// The fields and types of the indexes with entries beside those of the records that were looked at:
-    /// call it after all of a zone.
+    /// The fields and types of the indexes that have more entries than those of the examined records. Call it after all
+    /// records of a zone.
     package func indexesWithMore(
         in zone: ZoneRow.Key, _ reader: any StoreReader
     ) throws -> [String] {

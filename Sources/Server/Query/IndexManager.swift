@@ -5,11 +5,12 @@ import StratusSchema
 import StratusStorage
 import Synchronization
 
-/// Creates, gives up and drops the indexes of databases, and builds them from the stored records in bounded
-/// steps, each a transaction of its own, so that others can write in between.
+/// Creates, replaces and drops the indexes of databases, and builds them from the stored records in bounded steps, each
+/// a transaction of its own, so that others can write in between.
 ///
-/// An index that the schema allows is made when a query first asks for it, since each costs at every
-/// save. Where a database has as many as it may have, the one that was asked for least recently is given
+/// An index that the schema allows is created when a query first asks for it, since every save pays for it. When a
+/// database has as many as it may have, the one that was asked for least recently is dropped; this is counted from the
+/// start of the service.
 /// up; that is counted from the start of the service.
 ///
 /// The progress of an index is stored in the database. After a restart, building continues when a request
@@ -18,14 +19,14 @@ package final class IndexManager: Sendable {
     private struct Prepared: Sendable {
         /// The field rules to which the indexes conform, by record type.
         var rules: [String: [String: ContainerSchema.FieldRule]] = [:]
-        /// The indexes that were asked for and are there, each with the number of the request that asked last.
+        /// The existing indexes that were asked for, each with the number of the last request that asked.
         var asked: [IndexRow.Definition: UInt64] = [:]
-        /// Compound indexes that are there, each with the requests that wrote its type since it was asked for.
+        /// Existing compound indexes, each with the number of requests that wrote its type since it was last asked for.
         var saves: [IndexRow.Definition: Int] = [:]
-        /// The number of the last change of the indexes that is noted here.
+        /// The number of the last change of the indexes that was noted here.
         var change: UInt64 = 0
 
-        /// Counts a request that writes the types, or that asked for compound indexes, as the one or the other.
+        /// Counts a request that writes the types or asked for compound indexes.
         mutating func count(_ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>) {
             for definition in saves.keys {
                 if asked.contains(definition) {
@@ -46,13 +47,13 @@ package final class IndexManager: Sendable {
         var resumed: Set<DatabaseAddress> = []
     }
 
-    /// Steps that a request takes itself, so that a small database is ready before the answer.
+    /// Building steps that a request takes itself, so that the indexes of a small database are ready before its answer.
     private static let stepsPerRequest = 4
-    /// Steps that a request takes that cannot be answered before.
+    /// Building steps of a request that cannot be answered without the index.
     private static let stepsPerWait = 10
-    /// How often a request looks again because others changed the indexes while it looked.
+    /// How often a request reads the indexes again because others changed them in between.
     private static let looksPerRequest = 4
-    /// A number that is not older than so many requests need not be renewed.
+    /// A number that is at most this many requests old need not be renewed.
     private static let requestsPerRenewal: UInt64 = 100
 
     private let limits: Limits
@@ -72,8 +73,8 @@ package final class IndexManager: Sendable {
     /// Call it before records of the types are saved or queried. It costs nothing if the schema's rules
     /// have not changed since the last call and what is asked for was asked for before.
     ///
-    /// - Parameter asked: What a query would use.
-    /// - Returns: About how many entries the new indexes get: the price of asking.
+    /// - Parameter asked: The indexes that a query would use.
+    /// - Returns: About how many entries the new indexes will have: the cost of asking.
     @discardableResult
     package func prepare(
         _ recordTypes: Set<String>, asking asked: Set<IndexRow.Definition> = [],
@@ -90,8 +91,8 @@ package final class IndexManager: Sendable {
         return entries
     }
 
-    /// Looks at the indexes, changes them as far as they have to be, and notes what is there then; unless others
-    /// changed them meanwhile.
+    /// Reads the indexes, changes them as far as necessary, and notes the result, unless others changed them in the
+    /// meantime.
     private func look(
         _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ schema: ContainerSchema,
         _ store: any RecordStore
@@ -106,7 +107,7 @@ package final class IndexManager: Sendable {
         plan.lastRequests = known?.asked ?? [:]
         let survey = try await store.read { [plan] in try plan.survey($0) }
         if survey.hasOlderRecords {
-            // In a file from before there were indexes, one pass over the records serves all types.
+            // In a file from before there were indexes, one pass over the records builds the indexes of all types.
             for recordType in schema.types.keys where plan.allowed[recordType] == nil {
                 plan.allowed[recordType] = schema.indexes(of: recordType)
             }
@@ -122,13 +123,13 @@ package final class IndexManager: Sendable {
         return (entries, isNoted)
     }
 
-    /// Notes what is there, for the requests to come.
+    /// Notes the existing indexes for the following requests.
     ///
     /// - Parameters:
-    ///   - change: The last change that was noted before the look. A later one, noted by another request, may have
-    ///     taken away what was found, so nothing is known then.
-    ///   - isChange: Whether the look itself changed the indexes.
-    /// - Returns: Whether it was noted.
+    ///   - change: The last change that was noted before the read. A later one, noted by another request, may have
+    ///     removed what was found; then nothing is noted.
+    ///   - isChange: Whether the read itself changed the indexes.
+    /// - Returns: Whether they were noted.
     private func note(
         _ present: Set<IndexRow.Definition>, for plan: IndexPlan, _ schema: ContainerSchema,
         at address: DatabaseAddress, since change: UInt64, isChange: Bool
@@ -150,7 +151,7 @@ package final class IndexManager: Sendable {
                 prepared.saves[definition] =
                     plan.asked.contains(definition) ? 0 : saves[definition] ?? 0
             }
-            // Also what is not allowed, which need not be looked for again.
+            // Also those that are not allowed, which then need not be read again.
             for definition in plan.asked where isTrue {
                 prepared.asked[definition] = state.lastRequest
             }
@@ -159,7 +160,7 @@ package final class IndexManager: Sendable {
         }
     }
 
-    /// Takes building further for a request that cannot be answered before.
+    /// Continues building for a request that cannot be answered without the index.
     ///
     /// - Returns: About how many entries were added.
     package func buildFurther(in store: any RecordStore) async throws -> Int {
@@ -172,7 +173,7 @@ package final class IndexManager: Sendable {
         return Self.stepsPerWait * limits.recordsPerIndexStep
     }
 
-    /// No more than a database may have; always the same ones.
+    /// The indexes that were asked for, up to the number that a database may have; always the same ones.
     private func limited(_ asked: Set<IndexRow.Definition>) -> Set<IndexRow.Definition> {
         guard asked.count > limits.indexesPerDatabase else { return asked }
         return Set(
@@ -180,7 +181,7 @@ package final class IndexManager: Sendable {
                 .prefix(limits.indexesPerDatabase))
     }
 
-    /// Whether all is there already; notes that it was asked for.
+    /// Whether all indexes exist already; notes that they were asked for.
     private func isPrepared(
         _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ schema: ContainerSchema,
         _ address: DatabaseAddress
@@ -205,7 +206,7 @@ package final class IndexManager: Sendable {
         }
     }
 
-    /// The compound indexes that were not asked for while too many requests wrote them.
+    /// The compound indexes that too many requests wrote since they were last asked for.
     private func unused(in address: DatabaseAddress) -> Set<IndexRow.Definition> {
         state.withLock { state in
             let saves = state.prepared[address]?.saves ?? [:]

@@ -1,34 +1,34 @@
 import StratusRecords
 import StratusStorage
 
-/// Which indexes a database shall have after a request: those that it has, as far as the schema still
-/// allows them, and those that the request asks for.
+/// The indexes that a database should have after a request: the existing ones that the schema still allows, and those
+/// that the request asks for.
 struct IndexPlan: Sendable {
-    /// Indexes of one database, without those of names, of which each type with records has one.
+    /// The most indexes of one database, without those of names, of which each type with records has one.
     let limit: Int
-    /// Compound indexes among them.
+    /// The most compound indexes among them.
     let compoundLimit: Int
-    /// By record type: what the schema allows.
+    /// The indexes that the schema allows, by record type.
     var allowed: [String: Set<IndexRow.Definition>] = [:]
-    /// What is asked for.
+    /// The indexes that are asked for.
     var asked: Set<IndexRow.Definition> = []
-    /// Compound indexes that cost more than they are asked for.
+    /// Compound indexes that cost more than they are used.
     var unused: Set<IndexRow.Definition> = []
-    /// Which request asked for an index last.
+    /// The number of the last request that asked for an index.
     var lastRequests: [IndexRow.Definition: UInt64] = [:]
 
     struct Survey: Sendable {
-        /// Whether the database has all that is asked for, and nothing that is not allowed.
+        /// Whether the database has all indexes that are asked for, and none that is not allowed.
         var conforms = true
         /// Whether an index is being built or dropped.
         var isUnfinished = false
         /// Whether there are records from before there were indexes, which no index lists.
         var hasOlderRecords = false
-        /// All indexes that are there or being built.
+        /// All indexes that exist or are being built.
         var present: Set<IndexRow.Definition> = []
     }
 
-    /// About how much is to be built: entries of records that are there already.
+    /// The most existing records that are counted to estimate how much must be built.
     static let recordsCounted = 10_000
 
     private func isAllowed(_ definition: IndexRow.Definition) -> Bool {
@@ -39,7 +39,7 @@ struct IndexPlan: Sendable {
         return definition.components.allSatisfy(allowed.contains) && !unused.contains(definition)
     }
 
-    /// What is asked for of the types, and their names.
+    /// The indexes that are asked for, and those of the types' names.
     private var wanted: Set<IndexRow.Definition> {
         asked.filter(isAllowed).union(allowed.keys.map { .name(of: $0) })
     }
@@ -58,10 +58,10 @@ struct IndexPlan: Sendable {
         return survey
     }
 
-    /// Drops what is not allowed, makes what is missing, and gives up what was asked for least recently
-    /// where there are too many.
+    /// Drops indexes that are not allowed, creates missing ones, and if there are too many, drops those that were asked
+    /// for least recently.
     ///
-    /// - Returns: What is there then, and about how many entries are to be added.
+    /// - Returns: The resulting indexes, and about how many entries must be added.
     func carryOut(
         in writer: any StoreWriter
     ) throws -> (present: Set<IndexRow.Definition>, entries: Int) {
@@ -73,7 +73,7 @@ struct IndexPlan: Sendable {
                 try giveUp(index, in: writer)
             }
         }
-        // The index of names first: the others find their records by it.
+        // The index of names first: the others find their records through it.
         let missing = wanted.subtracting(kept.keys).sorted {
             ($0.kind.rawValue, $0.recordType, $0.field, $0.order?.field ?? "") < (
                 $1.kind.rawValue, $1.recordType, $1.field, $1.order?.field ?? ""
@@ -115,7 +115,7 @@ struct IndexPlan: Sendable {
         try writer.update(index)
     }
 
-    /// The indexes that give way.
+    /// The indexes to drop.
     private func victims(
         _ kept: [IndexRow.Definition: IndexRow], count: Int,
         isVictim: (IndexRow.Definition) -> Bool

@@ -7,7 +7,7 @@ import StratusWire
 ///
 /// It is a class because the parts of a search share the count. It lives inside one closure of the store.
 final class IndexScan {
-    /// Called for each record that was read, with the row if the record matches. Returns whether to go on.
+    /// Called for each record that was read, with the row if the record matches. Returns whether to continue.
     typealias Visit = (QueryPosition, _ match: RecordRow?) throws -> Bool
 
     /// Entries read at once.
@@ -22,14 +22,14 @@ final class IndexScan {
     /// The indexes that can be read.
     private let indexes: [IndexRow.Definition: IndexRow.Key]
     private let building: Set<IndexRow.Definition>
-    /// Which of the records' own fields are read.
+    /// The names of the records' own fields that are read.
     private var fieldNames: [String]
     private(set) var scanned = 0
-    /// Entries of places that were read to find the nearest.
+    /// Index entries of locations that were read to find the nearest.
     private(set) var entriesRead = 0
     private var scannedBytes = 0
     private let weight: Int
-    /// Bytes of the filters, which each record is compared with, and what a record costs in any case.
+    /// The size of the filters in bytes, as each record is compared with them, and what a record costs in any case.
     private let comparedBytes: Int
     /// The number of ranges whose entries were counted.
     private var probes = 0
@@ -48,7 +48,7 @@ final class IndexScan {
         canRead = Dictionary(uniqueKeysWithValues: zones.map { ($0.row.key, $0.canRead) })
         self.reader = reader
         self.search = search
-        // In an ordered scan of one index, the entry has the sort key; the record need not be read for it.
+        // In an ordered scan of one index, the entry has the sort key; it need not be read from the record.
         let keys = search.order.keys
         let followsKeys = keys.count == 1 && keys[0].centre == nil
         weight = search.matcher.weight
@@ -94,7 +94,7 @@ final class IndexScan {
             || scannedBytes - collectStart.bytes >= 2 * search.limits.bytesScannedPerQuery
     }
 
-    /// Begins the share of the next part in what a query may read, so that each part gets some of it.
+    /// Starts the share of the next part in what a query may read, so that each part gets some of it.
     ///
     /// - Parameter partsPerZone: How many parts a zone has.
     func beginShare(partsPerZone: Int) {
@@ -111,7 +111,7 @@ final class IndexScan {
 
     // MARK: Query plan
 
-    /// The access path of a number; the one after the last finds all records of the type.
+    /// The access path with a number; the one after the last finds all records of the type.
     func accessPath(_ number: Int) throws -> AccessPath {
         if number == search.accessPaths.count { return .all(of: search.recordType) }
         guard search.accessPaths.indices.contains(number) else { throw ServiceError.foreignMarker }
@@ -130,8 +130,8 @@ final class IndexScan {
 
     /// The access path with the fewest entries, and their number if it is below a limit.
     ///
-    /// All are counted up to a common bound, which grows until one of them has fewer entries: the cost is
-    /// that of the smallest.
+    /// All are counted up to a common bound, which grows until one of them has fewer entries. So counting costs about
+    /// as much as the smallest.
     func mostSelectivePath(
         in zones: [ZoneRow], below limit: Int
     ) throws -> (number: Int, count: Int?) {
@@ -159,7 +159,7 @@ final class IndexScan {
         search.order.keys.indices.allSatisfy { index(search.sortIndex(of: $0)) != nil }
     }
 
-    /// Whether what the filters permit is a range of the first sort key's index, or there are none.
+    /// Whether the filters only permit a range of the first sort key's index, or there are none.
     var isServedBySortIndex: Bool {
         let definition = search.sortIndex(of: 0)
         return search.accessPaths.allSatisfy { $0.ranges(of: definition) != nil }
@@ -175,7 +175,7 @@ final class IndexScan {
         accessPath.segments.allSatisfy { index($0.definition) != nil }
     }
 
-    /// A page without records from which the next one goes on, while indexes are being built.
+    /// A page without records, after which the next page continues, for a query whose indexes are being built.
     func waitingPage(
         for definitions: [IndexRow.Definition], from position: QueryPosition
     ) -> RecordSearch.Page {
@@ -184,7 +184,7 @@ final class IndexScan {
             found: [], next: position, scanned: scanned, isWaiting: true, lacksIndex: !isBuilt)
     }
 
-    /// The largest distance from a place that a matching record can have, in metres.
+    /// The largest distance from a location that a matching record can have, in metres.
     func farthest(from centre: Location, _ field: QueryDictionary.FieldName) -> Double {
         search.matcher.conditions.reduce(Location.farthest) { farthest, condition in
             guard condition.comparator == .near, condition.filter.field == field,

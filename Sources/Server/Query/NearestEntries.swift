@@ -3,12 +3,11 @@ import StratusMatching
 import StratusRecords
 import StratusStorage
 
-/// Reads the entries of a zone's index of places in rings of growing distance.
+/// Reads the entries of a zone's index of locations in rings of growing distance.
 ///
-/// A heap holds cells of the earth by the least distance of anything in them. The nearest cell is read if
-/// it has few entries, otherwise split in four. Once as many places are found as are wanted, cells that
-/// begin farther away than the last of them are skipped. The cost depends on what is found, not on the
-/// zone's size.
+/// A heap holds cells of the earth's surface by the least distance of anything in them. The nearest cell is read if it
+/// has few entries, otherwise split in four. Once enough places are found, cells that begin farther away than the last
+/// of them are skipped. The cost depends on what is found, not on the zone's size.
 ///
 /// Source: Hjaltason and Samet, "Distance Browsing in Spatial Databases", ACM TODS 24 (1999).
 struct NearestEntries {
@@ -16,7 +15,7 @@ struct NearestEntries {
     let index: IndexRow.Key
     let zone: ZoneRow.Key
     let centre: Location
-    /// The most entries that may lie at one distance.
+    /// The most entries at one distance.
     let limit: Int
 
     /// The entries of places farther than `inner` and no farther than `outer`, and a few from outside.
@@ -24,14 +23,14 @@ struct NearestEntries {
         var inner: Double
         var outer: Double
         var entries: [IndexEntry]
-        /// Entries that were read for it, those of cells that were too full among them.
+        /// Entries that were read for it, including those of cells that were too full.
         var entriesRead = 0
     }
 
     /// A cell with more entries is split in four.
     private static let entriesPerCell = 64
-    /// Where so many cells wait, further ones are read before they are split: at a pole each level has twice as
-    /// many cells at the same distance.
+    /// When so many cells wait, further ones are read before they are split: at a pole each level has twice as many
+    /// cells at the same distance.
     private static let waitingCells = 1_024
     /// A place is within two centimetres of its cell's centre; arithmetic rounds.
     private static let slackMetres = 0.02

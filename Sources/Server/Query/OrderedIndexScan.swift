@@ -11,9 +11,9 @@ struct OrderedIndexScan {
     let indexScan: IndexScan
     let zone: ZoneRow
     let start: QueryPosition?
-    /// What is read in place of the first sort key's index.
+    /// What is read instead of the first sort key's index.
     let source: Source?
-    /// How many such scans the query makes.
+    /// The number of such scans in the query.
     let partCount: Int
 
     private var order: RecordOrder { indexScan.search.order }
@@ -24,8 +24,8 @@ struct OrderedIndexScan {
         return max(min(limits.recordsSortedTogether, limits.recordsScannedPerQuery / partCount), 16)
     }
 
-    /// Visits the records after the start until the visitor returns false. Records that do not match are
-    /// visited too, as they say how far the scan has come.
+    /// Visits the records after the start until the visitor returns false. Records that do not match are visited too,
+    /// as they show how far the scan has come.
     func run(_ visit: IndexScan.Visit) throws {
         _ = try scan(Level(number: 0, pinned: [], resumes: start != nil), visit)
     }
@@ -43,10 +43,10 @@ struct OrderedIndexScan {
         return .value(key.field, key.type, of: indexScan.search.recordType)
     }
 
-    /// Where entries lie in the order of a sort key.
+    /// Entries in the order of a sort key.
     struct Source {
         var index: IndexRow.Key
-        /// What the keys of a compound index have before that of the sort key.
+        /// What precedes the sort key in the keys of a compound index.
         var prefix: [UInt8] = []
     }
 
@@ -348,7 +348,7 @@ struct OrderedIndexScan {
 }
 
 extension IndexScan {
-    /// What is read one after the other in each zone; nil is the index of the first sort key.
+    /// The sources that are read one after the other in each zone; nil is the index of the first sort key.
     func sources(of compound: CompoundIndex?) throws -> [OrderedIndexScan.Source?] {
         guard let compound else { return [nil] }
         guard let index = index(compound.definition) else { throw ServiceError.indexIsBuilding }

@@ -2,7 +2,7 @@ import Foundation
 import StratusMatching
 import StratusRecords
 
-/// A cell of the earth: the world halved in both directions, level by level.
+/// A cell of the earth's surface, which is halved in both directions at each level.
 ///
 /// The bits of latitude and longitude alternate in the cell's number (Z-order), so that the places in a
 /// cell are one range of keys. Cells of the deepest level are a centimetre wide; they are the keys of places.
@@ -11,7 +11,7 @@ struct PlaceCell: Hashable, Sendable {
     static let world = PlaceCell(level: 0, bits: 0)
 
     var level: Int
-    /// Two bits a level, in the lowest places.
+    /// Two bits for each level, in the lowest positions.
     var bits: UInt64
 
     /// The key of a place.
@@ -49,7 +49,7 @@ struct PlaceCell: Hashable, Sendable {
             longitude: (Double(Self.gather(bits)) + 0.5) * size * 360 - 180)
     }
 
-    /// Metres from the centre within which all of the cell lies.
+    /// The distance from the centre, in metres, within which the whole cell lies.
     var radius: Double {
         let size = 1 / Double(UInt64(1) << UInt64(level))
         let latitude = abs(centre.latitude)

@@ -22,7 +22,7 @@ extension RecordOrder {
         isBefore(one.place, other.place)
     }
 
-    /// Before all records.
+    /// The position before all records.
     var beginning: QueryPosition {
         let keys = keys.map { key in
             if key.isAscending { return IndexKey.missing }

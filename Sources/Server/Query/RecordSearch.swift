@@ -4,10 +4,10 @@ import StratusStorage
 
 /// Finds a page of a query's records through the indexes of their type.
 ///
-/// With sort keys, either the index of the first one is scanned in order and the filters are checked on
-/// each record (``OrderedIndexScan``), or what the most selective filter finds is collected and sorted,
-/// whichever reads fewer records (``SortedSearch``). Without sort keys, the index of the most selective filter is scanned. The
-/// filters are always checked on the records themselves; indexes only say where to look.
+/// With sort keys, there are two ways: the index of the first key is scanned in order and the filters are checked on
+/// each record (``OrderedIndexScan``), or the records that the most selective filter finds are collected and sorted.
+/// ``SortedSearch`` uses the one that reads fewer records. Without sort keys, the index of the most selective filter is
+/// scanned. The filters are always checked on the records themselves; indexes only say where to look.
 ///
 /// The work is bounded: when a query has read as many records as it may, the page ends there, and the next
 /// page continues.
@@ -35,13 +35,14 @@ package struct RecordSearch: Sendable {
         package var next: QueryPosition?
         /// The number of records that were read.
         package var scanned = 0
-        /// The number of index entries that were read beside those of the records, for an order by distance.
+        /// The number of index entries that were read in addition to those of the records, for an order by distance.
         package var entriesRead = 0
         /// The compound index that the page used, or that would have made it cheaper.
         package var compound: IndexRow.Definition?
-        /// Whether nothing was looked at, because an index that the page needs is being built.
+        /// Whether nothing was read, because an index that the page needs is being built.
         package var isWaiting = false
-        /// Whether one of those indexes is not even being built: it gave way to another since it was asked for.
+        /// Whether one of those indexes is not even being built: it was dropped in favour of another since it was asked
+        /// for.
         package var lacksIndex = false
     }
 
@@ -63,8 +64,8 @@ package struct RecordSearch: Sendable {
 
     var recordType: String { matcher.recordType }
 
-    /// The indexes that the query would use if they were there, without compound ones: for those a page asks
-    /// that was dear without (``Page/compound``).
+    /// The indexes that the query would use if they existed, except compound ones: a page asks for those when it was
+    /// expensive without them (``Page/compound``).
     package var askedIndexes: Set<IndexRow.Definition> {
         var asked: Set<IndexRow.Definition> = []
         for accessPath in accessPaths {
@@ -88,7 +89,7 @@ package struct RecordSearch: Sendable {
 
     /// The records after a position.
     ///
-    /// - Parameter start: Where the page before ended; nil is the beginning.
+    /// - Parameter start: Where the previous page ended; nil for the beginning.
     package func page(
         of reader: any StoreReader, in zones: [Zone], after start: QueryPosition?
     ) throws -> Page {
@@ -119,7 +120,7 @@ package struct RecordSearch: Sendable {
                 ).number
             let accessPath = try scan.accessPath(number)
             if let start, !scan.canFollow(accessPath) {
-                // The page before found an index that was given up since.
+                // The previous page used an index that was dropped since.
                 page.scanned = scan.scanned
                 guard page.found.isEmpty else {
                     page.next = page.found.last?.position

@@ -6,7 +6,7 @@ import StratusWire
 extension RecordValues {
     /// The values of a stored record.
     ///
-    /// - Parameter names: Which of the record's own fields are read; nil is all.
+    /// - Parameter names: The names of the record's own fields to read; nil for all.
     /// - Throws: ``WireError`` when the stored bytes cannot be read.
     package init(_ row: RecordRow, readingFields names: [String]? = nil) throws(WireError) {
         let fields = RecordFields.encoded(row.payload)

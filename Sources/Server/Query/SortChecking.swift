@@ -6,7 +6,7 @@ import StratusWire
 extension RecordOrder {
     /// The order of a query, its sort keys checked against a schema.
     ///
-    /// - Throws: ``ServiceError`` that names the field which cannot be sorted by.
+    /// - Throws: ``ServiceError`` that names a field by which records cannot be sorted.
     package init(_ query: QueryDictionary, schema: ContainerSchema) throws {
         let checking = FilterChecking(
             recordType: query.recordType, schema: schema, isLenient: false)
@@ -20,17 +20,18 @@ extension RecordOrder {
         guard let rule = try checking.rule(of: sort.field), !rule.isEncrypted else { return nil }
         if let centre = sort.relativeLocation {
             guard rule.type == .location else {
-                throw ServiceError.invalid("Sort by the distance of a LOCATION field.")
+                throw ServiceError.invalid("A sort by distance needs a LOCATION field; name one.")
             }
             guard centre.isOnEarth, sort.isAscending else {
                 throw ServiceError.invalid(
-                    "Sort by the distance from a place on the earth, the nearest first.")
+                    "A sort by distance starts at a place on the earth and ascends; give it both.")
             }
             try checking.expect(.sortable, of: sort.field)
             return Key(field: sort.field, type: rule.type, isAscending: true, centre: centre)
         }
         guard rule.type != .location else {
-            throw ServiceError.invalid("Say relative to which location the places are sorted.")
+            throw ServiceError.invalid(
+                "A sort by a LOCATION field has no location to measure from; give one.")
         }
         try checking.expect(.sortable, of: sort.field)
         guard rule.type.isOrdered else {

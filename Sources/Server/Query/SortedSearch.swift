@@ -5,9 +5,9 @@ import StratusStorage
 /// Finds a page of a sorted query: by reading records in the order of the first sort key and checking the
 /// filters on them, or by collecting and sorting what an access path finds.
 ///
-/// Which of the two reads less depends on how the matches lie in the order, which no count of entries
-/// says. So the first is begun, and given up for the second where it has read as many records as the
-/// second would: a page costs at most twice what the cheaper of the two does.
+/// Which of the two reads less depends on where the matches are in the order, which no count of entries shows. So the
+/// first is started, and given up for the second when it has read as many records as the second would: a page costs at
+/// most twice as much as with the cheaper of the two.
 struct SortedSearch {
     private let search: RecordSearch
     private let scan: IndexScan
@@ -35,7 +35,7 @@ struct SortedSearch {
         var alternative: Alternative? = Alternative(
             count: nil, path: least.number, lookedAt: few)
         if let compound, compound.groups.count > 1 {
-            // Read value by value; where most records match, the first sort key's own index is cheaper.
+            // Read value by value; if most records match, the first sort key's own index is cheaper.
             var bySide: Alternative? = Alternative(
                 count: compound.recordsRead(forPageOf: search.limit), path: least.number,
                 lookedAt: Self.fewRecords)
@@ -54,7 +54,7 @@ struct SortedSearch {
         return page
     }
 
-    /// So many records are collected without a look at the other way.
+    /// So few records are collected without considering the other way.
     private static let fewRecords = 16
 
     private func emptyPage() -> SortedPage {
@@ -65,7 +65,7 @@ struct SortedSearch {
 
     // MARK: Without an index of the sort keys
 
-    /// What can be collected is; for more the index is awaited, page by page without records.
+    /// Collects the records if they are few enough; otherwise waits for the index, with pages without records.
     private func collectedOrWaiting() throws -> RecordSearch.Page {
         let least = try scan.mostSelectivePath(
             in: zones, below: search.limits.recordsScannedPerQuery)
@@ -77,7 +77,7 @@ struct SortedSearch {
 
     // MARK: Collecting
 
-    /// The page of what an access path finds; nil when that is too much.
+    /// The page of the records that an access path finds; nil when there are too many.
     private func collected(_ number: Int) throws -> RecordSearch.Page? {
         let accessPath = try scan.accessPath(number)
         var page = emptyPage()
@@ -99,12 +99,12 @@ struct SortedSearch {
 
     // MARK: In order
 
-    /// What another way would read instead.
+    /// How much the other way would read.
     private struct Alternative {
-        /// Nil while it is more than was looked for.
+        /// Nil while it is more than was counted so far.
         var count: Int?
         var path: Int
-        /// The records that were read when it was looked for last.
+        /// The number of records that had been read when it was last counted.
         var lookedAt: Int
     }
 
@@ -116,13 +116,13 @@ struct SortedSearch {
         return page
     }
 
-    /// Only the size of what is to be collected can be too much, not the number.
+    /// Collects, or scans in order: only the size of the records can be too large here, not their number.
     private func collectedOrInOrder(_ path: Int) throws -> RecordSearch.Page {
         try collected(path) ?? inOrder()
     }
 
-    /// - Parameter compound: A compound index that is read in place of the first sort key's.
-    /// - Returns: nil when it was given up for the other way.
+    /// - Parameter compound: A compound index to read instead of the first sort key's.
+    /// - Returns: Nil when it was given up for the other way.
     private func inOrder(
         _ alternative: inout Alternative?, _ compound: CompoundIndex?
     ) throws -> RecordSearch.Page? {
@@ -166,7 +166,7 @@ struct SortedSearch {
         }
         guard let count = known.count else { return false }
         if scan.scanned >= count { return true }
-        // As many are left as the matches so far let expect.
+        // As many records are expected to be read as the matches so far suggest.
         let left = search.limit - matches
         let isFar = left > 0 && scan.scanned * left > count * max(matches, 1)
         known.lookedAt = min(count, scan.scanned + Self.fewRecords)

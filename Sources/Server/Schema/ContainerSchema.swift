@@ -20,7 +20,7 @@ public struct ContainerSchema: Hashable, Sendable {
     /// Counts the stored changes; 0 for a schema that was not read from a container.
     public internal(set) var version: Int64 = 0
 
-    /// The fields by type and name. A system field is there when it has marks.
+    /// The fields by type and name. A system field is in it if it has marks.
     public private(set) var types: [String: [String: FieldRule]] = [:]
 
     /// The roles besides those of `BuiltInRole`.
@@ -29,7 +29,7 @@ public struct ContainerSchema: Hashable, Sendable {
     /// The grants of the types that have others than the standard ones.
     public private(set) var grants: [String: Grants] = [:]
 
-    /// Which of ``roles`` users have, by record name. The text of a schema leaves it out.
+    /// The ``roles`` of users, by record name. The text of a schema leaves them out.
     private(set) var rolesByUser: [String: Set<String>] = [:]
 
     public init() {}
@@ -44,7 +44,7 @@ public struct ContainerSchema: Hashable, Sendable {
         for row in rows.members { rolesByUser[row.user, default: []].insert(row.role) }
     }
 
-    /// Adds a type or a field; a field that is there keeps its type.
+    /// Adds a type or a field; an existing field keeps its type.
     package mutating func add(_ row: SchemaFieldRow) {
         guard let field = row.field, let type = row.type else { return addType(row.recordType) }
         guard types[row.recordType]?[field] == nil else { return }

@@ -1,10 +1,10 @@
 import StratusRecords
 
 extension FieldValue {
-    /// The value as a field of this type takes it; nil when it does not fit.
+    /// The value in the form that a field of this type stores; nil when it does not fit.
     ///
-    /// A declared type must be the field's own. A type that was guessed from JSON gives way: `22` fits
-    /// a DOUBLE or a TIMESTAMP, a base64 string fits BYTES. An empty list fits every list.
+    /// A declared type must be the field's own. A type that was guessed from JSON may differ: `22` fits a DOUBLE or a
+    /// TIMESTAMP, a base64 string fits BYTES. An empty list fits every list.
     package func fitted(to type: FieldType, isDeclared: Bool) -> FieldValue? {
         if self == .emptyList { return Self.emptyList(of: type) }
         if self.type == type { return self }

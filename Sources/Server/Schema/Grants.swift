@@ -17,7 +17,7 @@ public struct Grants: Hashable, Sendable {
         self.permissions = permissions
     }
 
-    /// What somebody with these roles may do. WRITE includes READ.
+    /// What a user with these roles may do. WRITE includes READ.
     func permissions(of roles: Set<String>) -> RecordPermissions {
         var granted: RecordPermissions = []
         for (role, permissions) in permissions where roles.contains(role) {

@@ -10,9 +10,9 @@ package struct RecordAccess: Sendable {
             others: [.read, .create, .write], own: [], user: nil)
 
         fileprivate var others: RecordPermissions
-        /// What the caller may do besides with records that the caller created.
+        /// What the caller may do in addition with records that the caller created.
         fileprivate var own: RecordPermissions
-        /// Nil for somebody who is not signed in.
+        /// Nil for a caller without a user.
         fileprivate var user: String?
 
         package var mayCreate: Bool { others.contains(.create) }
@@ -32,7 +32,7 @@ package struct RecordAccess: Sendable {
         }
     }
 
-    /// What the owner of a private database may do. What participants of a share may do, the share says.
+    /// What the owner of a private database may do. For participants, the share decides.
     package static let unrestricted = RecordAccess(standard: .unrestricted, roles: [], grants: [:])
 
     /// For types with the standard grants, which nearly all have.
@@ -46,7 +46,7 @@ package struct RecordAccess: Sendable {
         self.grants = grants
     }
 
-    /// The access of a user to the public database; nil is somebody who is not signed in.
+    /// The access of a user to the public database; nil for a caller without a user.
     package init(ofUser user: String?, schema: ContainerSchema) {
         var roles: Set<String> = [BuiltInRole.world]
         if let user {
@@ -58,8 +58,8 @@ package struct RecordAccess: Sendable {
             grants: schema.grants)
     }
 
-    /// What a person may do with records of one's own when the account is exported or ends: to read and to
-    /// delete them, whatever the grants say.
+    /// What a person may do with their own records when the account is exported or deleted: read and delete them,
+    /// whatever the grants say.
     package init(ofAccount user: String) {
         self.init(
             standard: OfType(others: [], own: [.read, .write], user: user), roles: [], grants: [:])

@@ -7,7 +7,7 @@ import Synchronization
 package final class SchemaCache: Sendable {
     private struct State {
         var schemas = LRUCache<ContainerAddress, ContainerSchema>(capacity: 10_000)
-        /// Counts the calls of ``SchemaCache/forget()``; what was read before one is not kept after it.
+        /// Counts the calls of ``SchemaCache/forget()``; what was read before one must not be kept after it.
         var epoch: UInt64 = 0
     }
 
@@ -25,7 +25,7 @@ package final class SchemaCache: Sendable {
         if let known { return known }
         let schema = ContainerSchema(try await directory.schema(of: address))
         return state.withLock { state in
-            // A slower read may end after a newer one; a schema's version only rises.
+            // A slower read may end after a newer one; a schema's version never decreases.
             if let known = state.schemas[address], known.version >= schema.version {
                 return known
             }
@@ -36,8 +36,8 @@ package final class SchemaCache: Sendable {
 
     /// Stores new types and fields.
     ///
-    /// - Returns: The whole schema. A field that two saves named at once has the type of the first save;
-    ///   what exceeded a limit is missing.
+    /// - Returns: The whole schema. If two saves name a field at once, it has the type of the first save; what exceeded
+    ///   a limit is missing.
     package func extend(
         _ address: ContainerAddress, with rows: [SchemaFieldRow]
     ) async throws -> ContainerSchema {
@@ -45,7 +45,7 @@ package final class SchemaCache: Sendable {
         let extended: ContainerSchema? = state.withLock { state in
             guard var known = state.schemas[address] else { return nil }
             if known.version >= outcome.version { return known }
-            // Somebody else changed the schema in between; it has to be read again.
+            // The schema was changed elsewhere in between; it must be read again.
             guard known.version == outcome.oldVersion else {
                 state.schemas[address] = nil
                 return nil
@@ -59,7 +59,7 @@ package final class SchemaCache: Sendable {
         return try await schema(of: address)
     }
 
-    /// Forgets all schemas, as somebody changed one without this cache: another process or a deployment.
+    /// Forgets all schemas, because one was changed without this cache: by another process or a deployment.
     package func forget() {
         state.withLock { state in
             state.schemas.removeAll()

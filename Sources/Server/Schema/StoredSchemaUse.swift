@@ -1,9 +1,9 @@
 import StratusRecords
 import StratusStorage
 
-/// Finds out which types and fields the stored records of a container use, by reading all of them.
+/// Finds the types and fields that the stored records of a container use, by reading all of them.
 ///
-/// It may miss what is saved while it reads; the command that uses it says so.
+/// It may miss what is saved while it reads.
 struct StoredSchemaUse {
     private static let recordsPerPage = 500
 
@@ -12,7 +12,7 @@ struct StoredSchemaUse {
     /// The names of a record's fields.
     let fieldNames: @Sendable (RecordRow) throws -> Set<String>
 
-    /// Those of the changes that remove or change something a stored record uses.
+    /// The changes that remove or change something that a stored record uses.
     func changesInUse(among changes: Set<SchemaChange>) async throws -> Set<SchemaChange> {
         var unused = changes
         for database in try await storage.databases()
@@ -26,7 +26,7 @@ struct StoredSchemaUse {
         return changes.subtracting(unused)
     }
 
-    /// Those of the changes that concern no record of a database.
+    /// The changes that concern no record of a database.
     private func unused(
         among changes: Set<SchemaChange>, in reader: any StoreReader
     ) throws -> Set<SchemaChange> {
@@ -40,7 +40,8 @@ struct StoredSchemaUse {
                 page = try reader.changes(
                     in: zone.key, after: cursor, limit: Self.recordsPerPage)
                 for row in page.rows where !row.isDeleted && types.contains(row.type) {
-                    // A record that cannot be read may have any field.
+                    // A record that cannot be read counts as using every field, so that no change that could harm it
+                    // passes.
                     let names = try? fieldNames(row)
                     unused = unused.filter { !$0.concerns(row, fieldNames: names) }
                 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import StratusServer
 
-/// How notifications reach Apple's devices; without these they go to long polls only.
+/// The options for Apple's push service; without them notifications go to long polls only.
 struct APNsOptions: ParsableArguments {
     @Option(
         name: .customLong("apns-key"),

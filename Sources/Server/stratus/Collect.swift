@@ -35,7 +35,7 @@ struct Collect: AsyncParsableCommand {
     }
 }
 
-/// Collects assets as long as the service runs.
+/// Collects assets while the service runs.
 struct AssetCollector: Service {
     let service: CloudService
 

@@ -6,7 +6,7 @@ import StratusService
 import StratusStorage
 import StratusWire
 
-/// The data folder of a command, which may work on it while a service runs. The service notices within
+/// The data folder of a command, which may run while a service uses the folder. The service notices changes within
 /// about a second.
 struct CommandFolder: ParsableArguments {
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
@@ -45,7 +45,7 @@ struct CommandFolder: ParsableArguments {
             do {
                 outcome = .success(try await body(service, storage))
             } catch {
-                // Thrown again below, after the files were closed.
+                // Thrown again below, after the files are closed.
                 outcome = .failure(error)
             }
             try await storage.close()
@@ -74,7 +74,7 @@ struct CommandContainer: ParsableArguments {
 }
 
 extension OneSentence {
-    /// The sentence that tells a person about an error; nil for an unexpected one.
+    /// The sentence that explains an error to a person; nil for an unexpected one.
     init?(_ error: any Error) {
         switch error {
         case let error as StorageError: self.init(error)
@@ -89,7 +89,7 @@ extension OneSentence {
 }
 
 extension Int64 {
-    /// A time in milliseconds since 1970 as people and programs read it.
+    /// A time in milliseconds since 1970 in the form in which commands print it.
     var printedTime: String {
         Date(timeIntervalSince1970: Double(self) / 1_000).formatted(.iso8601)
     }

@@ -32,8 +32,7 @@ struct ListLimits: ParsableCommand {
 }
 
 extension Limits {
-    /// The defaults of a service for development: generous rates, because whoever tries something out
-    /// is alone with it.
+    /// The defaults of a service for development: high rates, because a developer is usually its only client.
     static var development: Limits {
         var limits = Limits()
         limits.requestsPerSecond = 2_000
@@ -50,7 +49,7 @@ extension Limits {
         return limits
     }
 
-    /// Applies what `--limit` said.
+    /// Applies the values of `--limit`.
     ///
     /// - Throws: `ValidationError` for an unknown limit, or a value that it cannot have.
     mutating func set(_ assignments: [String]) throws {

@@ -2,7 +2,7 @@ import Logging
 import ServiceLifecycle
 import StratusService
 
-/// Dispatches at the start what a crash left in the outboxes, and clears the outboxes at a clean stop.
+/// Dispatches at the start the events that a crash left in the outboxes, and clears the outboxes at a clean stop.
 struct OutboxLifecycle: ServiceLifecycle.Service {
     let service: CloudService
     let logger: Logger
@@ -14,14 +14,14 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
                 try await service.dispatchLeftovers()
             }
         } catch is CancellationError {
-            // The service stops first; the events are dispatched at the next start.
+            // The service is being stopped; the events are dispatched at the next start.
         } catch {
-            // The outbox of each database is dispatched at its first use in any case.
+            // Logged, and not thrown: each outbox is dispatched at its database's first use in any case.
             logger.warning(
                 "The outboxes could not be dispatched at the start. Each is dispatched when its database is first used."
             )
         }
-        // Ends with the service: its stop cancels the sleep.
+        // The sleep only ends when the service stops, also if it throws.
         try? await gracefulShutdown()
         await service.finishNotifications()
     }

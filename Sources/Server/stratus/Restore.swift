@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import StratusService
 
-/// `stratus restore`: puts a backup in the place of what a data folder has.
+/// `stratus restore`: replaces a data folder's content by a backup.
 struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Replace a data folder's content with a backup.",

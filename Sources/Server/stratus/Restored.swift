@@ -18,7 +18,8 @@ struct Restored: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            // A backup lacks commits that were acknowledged: that is what the command says.
+            // Accepts the lost commits: running the command says that a backup was restored, which
+            // lacks them.
             for loss in try await SQLiteStorageEngine.acceptLosses(of: nil, inFolder: data) {
                 print(loss)
             }

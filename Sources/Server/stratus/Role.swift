@@ -2,7 +2,7 @@ import ArgumentParser
 import StratusRecords
 import StratusService
 
-/// `stratus role`: which users have the roles that a schema makes.
+/// `stratus role`: the members of the roles that a schema defines.
 struct Role: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Give users the roles that a schema makes with CREATE ROLE.",

@@ -5,7 +5,7 @@ import StratusSchema
 import StratusService
 import StratusStorage
 
-/// `stratus schema`: the record types of a container as a text, and their way to production.
+/// `stratus schema`: the record types of a container as a text, and their deployment to production.
 struct Schema: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Read, check, replace and deploy the record types of a container.",
@@ -200,7 +200,7 @@ struct SchemaFile: ParsableArguments {
     }
 }
 
-/// The container whose schemas a command is about.
+/// The container of a command about schemas.
 struct ContainerOptions: ParsableArguments {
     @OptionGroup var folder: CommandFolder
 

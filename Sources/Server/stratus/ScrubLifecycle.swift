@@ -3,7 +3,7 @@ import ServiceLifecycle
 import StratusService
 import StratusStorage
 
-/// Looks through all databases slowly while the service runs.
+/// Checks all databases slowly while the service runs.
 struct ScrubLifecycle: ServiceLifecycle.Service {
     let storage: SQLiteStorageEngine
     let logger: Logger

@@ -11,7 +11,7 @@ import StratusService
 import StratusStorage
 import Synchronization
 
-/// `stratus serve`: runs the service until it is told to stop.
+/// `stratus serve`: runs the service until it is stopped.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the service.",
@@ -119,8 +119,8 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Apple's push service")
     var apns: APNsOptions
 
-    /// How long requests under way may take once the service was told to stop, in seconds: less than the
-    /// ten after which containers are killed.
+    /// How long running requests may take once the service is being stopped, in seconds: less than the ten after which
+    /// containers are killed.
     private static let stopSeconds = 5
 
     func validate() throws {
@@ -168,7 +168,7 @@ struct Serve: AsyncParsableCommand {
         settings.accounts = AccountSettings(
             signUp: signUp ?? (dev ? .open : .closed), trustsEmailAddresses: trustEmails,
             identityProviders: try identityProviders.map(IdentityProviderFile.read) ?? [])
-        // One processor is left to everybody who asks for little.
+        // One processor is left for light requests.
         settings.heavyThreads = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
         let storage: SQLiteStorageEngine
         do {
@@ -193,14 +193,13 @@ struct Serve: AsyncParsableCommand {
                     successTerminationBehavior: .gracefullyShutdownGroup),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // A client that neither finishes its request, nor reads its answer, nor goes away must not hold
-        // up the stop.
+        // A client that neither finishes its request, nor reads its answer, nor disconnects must not delay the stop.
         configuration.maximumGracefulShutdownDuration = .seconds(Self.stopSeconds)
         let group = ServiceGroup(configuration: configuration)
         do {
             try await group.run()
         } catch is CancellationError {
-            // The stop took too long and was cut short. Everything acknowledged is on the disk.
+            // The stop took too long and was cut short. Nothing is lost: everything acknowledged is on the disk.
         } catch let error as IOError {
             throw OneSentence(listeningFailed: error, host: host, port: port)
         }
@@ -223,13 +222,13 @@ struct Serve: AsyncParsableCommand {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Takes as many file descriptors as the system grants: an open database needs five, a waiting
-    /// device one, and the usual first grant of 1,024 is soon spent.
+    /// Takes as many file descriptors as the system allows: an open database needs five, a waiting device one, and the
+    /// usual soft limit of 1,024 is soon reached.
     private static func raiseFileLimit() {
         var limit = rlimit()
         guard getrlimit(files, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
         limit.rlim_cur = limit.rlim_max
-        // Where it is refused the service has fewer, as without the attempt.
+        // If it is refused, the service has as many as before.
         _ = setrlimit(files, &limit)
     }
 
@@ -245,7 +244,7 @@ struct Serve: AsyncParsableCommand {
         do {
             text = try String(contentsOfFile: metricsToken, encoding: .utf8)
         } catch {
-            // The system's reason is left out: the file is to be checked in any case.
+            // The system's reason is left out: the operator must check the file in any case.
             throw OneSentence(
                 "The metrics token cannot be read: \(metricsToken). Check --metrics-token.")
         }
@@ -277,8 +276,7 @@ struct Serve: AsyncParsableCommand {
         return try SQLiteStorageEngine(folder: folder, limits: storageLimits, logger: logger)
     }
 
-    /// As many databases as there are descriptors for, beside the connections: five for each that is read
-    /// and written.
+    /// As many databases as there are descriptors for, besides the connections: five for each that is read and written.
     private static func openDatabases(within limits: Limits) -> Int {
         let connections = min(limits.connections, fileLimit() / 2)
         return max(
@@ -309,7 +307,7 @@ struct Serve: AsyncParsableCommand {
             logger: logger
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
-            // Not print(), which keeps the line back when the output is a pipe.
+            // Not print(), which buffers the line when the output is a pipe.
             FileHandle.standardOutput.write(Data("listening on \(scheme)://\(name):\(port)\n".utf8))
         }
     }
@@ -319,7 +317,7 @@ struct Serve: AsyncParsableCommand {
 
 extension AccountSettings.SignUp: ExpressibleByArgument {}
 
-/// An error that is told to a person in one sentence, without a stack or a type's name.
+/// An error that is shown to a person as one sentence, without a stack trace or a type's name.
 struct OneSentence: Error, CustomStringConvertible {
     let description: String
 
@@ -327,7 +325,7 @@ struct OneSentence: Error, CustomStringConvertible {
         description = error.message + (error.path.map { " (\($0))" } ?? "")
     }
 
-    /// Why an address cannot be listened on.
+    /// Why the server cannot listen on an address.
     init(listeningFailed error: IOError, host: String, port: Int) {
         let reason =
             switch error.errnoCode {
@@ -340,10 +338,10 @@ struct OneSentence: Error, CustomStringConvertible {
     }
 }
 
-/// Why the service has to stop by itself, once there is a reason.
+/// Why the service must stop by itself, once there is a reason.
 final class StopReason: Sendable {
     private let first = Mutex<StorageError?>(nil)
-    /// Ends when there is a reason to stop, or when the service stops for another one.
+    /// Ends when there is a reason to stop, or when the service stops for another reason.
     private let running = AsyncStream<Never>.makeStream()
 
     var error: StorageError? { first.withLock { $0 } }

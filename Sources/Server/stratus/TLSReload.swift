@@ -9,7 +9,7 @@ struct TLSReload: ServiceLifecycle.Service {
     private let logger: Logger
     private let signals: UnixSignalsSequence
 
-    /// From now on SIGHUP does not end the process.
+    /// After this, SIGHUP does not end the process.
     init(_ tls: TLSFiles, _ logger: Logger) async {
         self.tls = tls
         self.logger = logger
@@ -26,7 +26,7 @@ struct TLSReload: ServiceLifecycle.Service {
                     "The old certificate and key stay in use. \(error.message)",
                     metadata: ["path": "\(error.path)"])
             } catch {
-                // Reading throws nothing else; should it, the old ones stay as well.
+                // Reading throws no other errors; if it did, the old ones would stay in use as well.
                 logger.error("The old certificate and key stay in use.")
             }
         }

@@ -3,7 +3,7 @@ import StratusRecords
 import StratusService
 import StratusStorage
 
-/// `stratus token`: the API tokens with which apps reach a service that runs without `--dev`.
+/// `stratus token`: the API tokens with which apps use a service that runs without `--dev`.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make, list and revoke the tokens with which apps reach the service.",
@@ -81,7 +81,7 @@ struct Token: AsyncParsableCommand {
             }
         }
 
-        /// Looked up before anything is made, so that a mistyped name leaves nothing behind.
+        /// Searched before anything is created, so that a mistyped name leaves nothing behind.
         private func userRow(_ service: CloudService) async throws -> UserRow? {
             guard let user else { return nil }
             do {

@@ -160,7 +160,7 @@ struct User: AsyncParsableCommand {
                     }
                     try handle.synchronize()
                 } catch {
-                    // Half an archive looks like a whole one.
+                    // An incomplete archive could be taken for a complete one.
                     unlink(output)
                     throw error
                 }

@@ -4,7 +4,7 @@ import StratusRecords
 import StratusService
 import StratusStorage
 
-/// `stratus zone`: takes a person's zone away, and tells the person's devices why.
+/// `stratus zone`: removes a person's zone for a reason that the person's devices can see.
 struct Zone: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove a person's zone, so that the person's devices learn why.",
@@ -83,9 +83,9 @@ struct Zone: AsyncParsableCommand {
     }
 }
 
-/// Runs a command's work on a data folder, beside the service that may have it.
+/// Runs a command's work on a data folder, which a service may be using.
 ///
-/// - Throws: ``OneSentence`` for what is wrong with the folder.
+/// - Throws: ``OneSentence`` when the folder cannot be used.
 func withService<Outcome>(
     of folder: String, _ work: (CloudService) async throws -> Outcome
 ) async throws -> Outcome {

@@ -1,7 +1,7 @@
 import StratusRecords
 
 extension FieldValue {
-    /// Whether two values are equal to a query. References are equal when they name the same record.
+    /// Whether a query treats two values as equal. References are equal when they name the same record.
     package func isEqual(to other: FieldValue) -> Bool {
         switch (self, other) {
         case (.reference(let one), .reference(let other)):
@@ -10,7 +10,7 @@ extension FieldValue {
                     || one.zoneID?.name == other.zoneID?.name)
         case (.string(let name), .reference(let reference)),
             (.reference(let reference), .string(let name)):
-            // Filters on system fields name records and users either way.
+            // Filters on system fields name records and users by reference or by name.
             reference.recordName == name
         case (.string(let one), .string(let other)): NormalisedText.isEqual(one, other)
         default:
@@ -18,7 +18,7 @@ extension FieldValue {
         }
     }
 
-    /// Whether a value comes before another; nil when the two have no order.
+    /// Whether a value comes before another; nil when the two cannot be ordered.
     ///
     /// Text is ordered by its Unicode scalars, after normalisation, whatever the language.
     package func isBefore(_ other: FieldValue) -> Bool? {
@@ -53,7 +53,7 @@ extension FieldValue {
 }
 
 extension FieldType {
-    /// Whether a query can put the values of this type in order.
+    /// Whether a query can sort by values of this type.
     package var isOrdered: Bool {
         switch self {
         case .string, .int64, .double, .timestamp, .bytes, .reference: true

@@ -14,7 +14,7 @@ extension FieldValue {
         members.map { $0.reduce(0) { max($0, $1.comparedBytes) } } ?? comparedBytes
     }
 
-    /// Bytes that a comparison with the scalar may look at.
+    /// The most bytes that a comparison with the scalar reads.
     fileprivate var comparedBytes: Int {
         switch self {
         case .string(let text): text.utf8.count

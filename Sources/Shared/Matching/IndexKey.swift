@@ -1,13 +1,14 @@
 import StratusRecords
 
-/// The bytes that stand for a value in an index and in a sort: their order is the order of the values.
+/// The bytes of a value in an index and in a sort: their order is the order of the values.
 ///
 /// The key of a record without a value is empty. Every other begins with the byte 1, then: whole numbers
 /// and dates big-endian with the sign flipped; floating-point numbers as their bits, flipped so that
 /// negative ones come first (−0 is 0, NaN comes last); text as NFC in UTF-8; a reference as name, 0, zone.
-/// Text and bytes count up to ``maximumBytes``: what is longer is compared again on the record itself.
+/// Only the first ``maximumBytes`` of text and bytes are in the key: longer values are compared again on the record
+/// itself.
 package enum IndexKey {
-    /// Bytes of text that count in an index and in an order.
+    /// The most bytes of text in an index and in an order.
     package static let maximumBytes = 512
     /// The key of a record without a value.
     package static let missing: [UInt8] = []
@@ -16,7 +17,7 @@ package enum IndexKey {
     /// After every key.
     package static let last: [UInt8] = [0xFF]
 
-    /// The key of a scalar; nil for what has no order of its own: places, assets and lists.
+    /// The key of a scalar; nil for values without an order: locations, assets and lists.
     package static func bytes(of value: FieldValue) -> [UInt8]? {
         switch value {
         case .int64(let number), .timestamp(let number, _): bytes(of: number)
@@ -31,15 +32,15 @@ package enum IndexKey {
         }
     }
 
-    /// What the keys of all references to records of a name begin with.
+    /// The first bytes of the keys of all references to records with a name.
     package static func bytes(ofName name: String) -> [UInt8] {
         counted(Array(name.utf8) + [0])
     }
 
-    /// What the keys of all records of one value begin with in a compound index; nil for what has no key.
+    /// The first bytes of the keys of all records with one value in a compound index; nil for a value without a key.
     ///
-    /// The number of bytes comes first, so that no value's are the beginning of another's. A reference
-    /// counts by its record's name.
+    /// They begin with their own length, so that no value's bytes are the beginning of another's. A reference counts by
+    /// its record's name.
     package static func group(of value: FieldValue) -> [UInt8]? {
         if case .reference(let reference) = value { return group(ofName: reference.recordName) }
         return bytes(of: value).map(group)
@@ -63,7 +64,7 @@ package enum IndexKey {
         return bytes(ofBits: bits >> 63 == 0 ? bits | 1 << 63 : ~bits)
     }
 
-    /// The number whose key this is; nil for other keys.
+    /// The number with this key; nil for other keys.
     package static func double(in key: [UInt8]) -> Double? {
         guard key.count == 9 else { return nil }
         let bits = key.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -4,10 +4,10 @@ import StratusRecords
 extension Location {
     /// Metres of the earth's mean radius.
     package static let earthRadius = 6_371_008.8
-    /// Metres to the other side of the earth, and a little more.
+    /// A little more than the metres to the other side of the earth.
     package static let farthest = 20_100_000.0
 
-    /// Whether the coordinates name a place. Others have no distance from anywhere.
+    /// Whether the coordinates are valid. Others have no distance from anywhere.
     package var isOnEarth: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 
     /// Metres along the great circle, on a sphere of the earth's mean radius. `CLLocation` measures with

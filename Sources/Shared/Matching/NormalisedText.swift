@@ -1,7 +1,7 @@
 import Foundation
 
-/// Text as queries compare it: the UTF-8 of its canonical composition (NFC), in the order of bytes, which
-/// is the order of Unicode scalars. The rules of a language play no part.
+/// Text as queries compare it: the UTF-8 of its canonical composition (NFC), in the order of bytes, which is the order
+/// of Unicode scalars. No language's rules apply.
 package enum NormalisedText {
     package static func utf8(_ text: String) -> [UInt8] {
         Array(isNormalised(text) ? text.utf8 : text.precomposedStringWithCanonicalMapping.utf8)

@@ -1,19 +1,19 @@
 import StratusRecords
 import StratusWire
 
-/// Tells of a record whether it matches the filters of a query.
+/// Decides whether a record matches the filters of a query.
 ///
-/// This is what a filter means: for queries and subscriptions on the service, and on the device. Indexes
-/// only say where to look; the records that they find are matched here again.
+/// This defines the meaning of filters: for queries and subscriptions on the service, and on the device. Indexes only
+/// say where to look; the records that they find are matched here again.
 package struct RecordMatcher: Sendable {
-    /// A filter with a value of the field's type, and what else is worked out once.
+    /// A filter with a value of the field's type, and everything that is computed once for it.
     package struct Condition: Sendable {
         package var filter: QueryDictionary.Filter
-        /// The field's type; nil when nobody knows it.
+        /// The field's type; nil when it is unknown.
         package var type: FieldType?
         /// The words of a search.
         package var words: [[UInt8]]
-        /// The fields in which the words are looked for.
+        /// The fields in which the words are searched for.
         package var searchedFields: [(name: String, type: FieldType)]
 
         package var comparator: QueryDictionary.Comparator { filter.comparator }
@@ -31,7 +31,7 @@ package struct RecordMatcher: Sendable {
 
     package let recordType: String
     package let conditions: [Condition]
-    /// Which of the record's own fields conditions name.
+    /// The names of the record's own fields in the conditions.
     package let fieldNames: [String]
 
     package init(recordType: String, conditions: [Condition]) {
@@ -52,7 +52,7 @@ package struct RecordMatcher: Sendable {
 
     private func allHold(for values: RecordValues) -> Bool {
         guard isSearch else { return conditions.allSatisfy { $0.holds(for: values, words: [:]) } }
-        // Each text is split once, however many words are looked for.
+        // Each text is split once, however many words are searched for.
         var words: [String: Set<[UInt8]>] = [:]
         for name in Set(conditions.flatMap(\.searchedFields).map(\.name)) {
             words[name] = Set(values[.user(name)]?.searchTokens ?? [])

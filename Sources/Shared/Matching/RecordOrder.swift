@@ -4,15 +4,15 @@ import StratusWire
 /// The order of a query's records: its sort keys, then the zone's and the record's name, so that no two
 /// records are equal and a page can begin anywhere.
 ///
-/// Values are ordered by their bytes as keys (``IndexKey``): of a text the first 512 bytes count. Records
-/// without a value come first where the order ascends; without a place, last.
+/// Values are ordered by the bytes of their keys (``IndexKey``), which have the first 512 bytes of a text. In ascending
+/// order, records without a value come first; in an order by distance, records without a location come last.
 package struct RecordOrder: Sendable {
     /// One sort key.
     package struct Key: Sendable {
         package var field: QueryDictionary.FieldName
         package var type: FieldType
         package var isAscending: Bool
-        /// Set when the records are sorted by their distance from here.
+        /// Set when the records are sorted by their distance from this location.
         package var centre: Location?
 
         package init(
@@ -26,7 +26,7 @@ package struct RecordOrder: Sendable {
         }
     }
 
-    /// Where a record stands in the order.
+    /// The position of a record in the order.
     package struct Place: Hashable, Sendable {
         /// One for each sort key.
         package var keys: [[UInt8]]
@@ -41,7 +41,7 @@ package struct RecordOrder: Sendable {
     }
 
     package let keys: [Key]
-    /// Which of the record's own fields are sort keys.
+    /// The names of the record's own fields among the sort keys.
     package let fieldNames: [String]
 
     package init(keys: [Key]) {
@@ -69,10 +69,10 @@ package struct RecordOrder: Sendable {
 }
 
 extension RecordOrder.Key {
-    /// The key of a record without a place, after all distances.
+    /// The key of a record without a location, after all distances.
     package static let withoutPlace = IndexKey.last
 
-    /// What a record with this value is ordered by.
+    /// The key by which a record with this value is ordered.
     package func bytes(of value: FieldValue?) -> [UInt8] {
         guard let centre else { return value.flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing }
         guard case .location(let place) = value, place.isOnEarth else { return Self.withoutPlace }
@@ -80,7 +80,7 @@ extension RecordOrder.Key {
     }
 }
 
-/// The order of names, in queries as in the store: by their bytes.
+/// The order of names, in queries and in the store: by their bytes.
 package enum NameOrder {
     package static func isBefore(_ one: String, _ other: String) -> Bool {
         one.utf8.lexicographicallyPrecedes(other.utf8)

@@ -3,7 +3,7 @@ import StratusWire
 
 /// A record's values as queries see them: its own fields and those that every record has.
 package struct RecordValues: Sendable {
-    /// What a record has besides its own fields.
+    /// The values that a record has besides its own fields.
     package struct SystemValues: Sendable {
         package var recordName: String
         package var recordType: String
@@ -11,7 +11,7 @@ package struct RecordValues: Sendable {
         package var parent: String?
         /// The name of the root record whose share covers the record.
         package var shareRoot: String?
-        /// User record names.
+        /// The user record name of the creator.
         package var creator: String
         package var modifier: String
         /// Milliseconds since 1970.
@@ -37,7 +37,7 @@ package struct RecordValues: Sendable {
     let system: SystemValues
     private let fields: [Field]
 
-    /// - Parameter fields: The record's own fields; may be empty where a query names none of them.
+    /// - Parameter fields: The record's own fields; may be empty if a query names none of them.
     package init(_ system: SystemValues, fields: [Field]) {
         self.system = system
         self.fields = fields
@@ -45,7 +45,7 @@ package struct RecordValues: Sendable {
 
     package subscript(name: QueryDictionary.FieldName) -> FieldValue? {
         switch name {
-        // Queries know whole milliseconds, whatever a device of ours told besides.
+        // Queries compare whole milliseconds, even if one of our devices sent a more exact date.
         case .user(let name): fields.first { $0.name == name }?.value?.inMilliseconds
         case .system(let field): self[field]
         }

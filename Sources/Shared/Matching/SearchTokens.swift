@@ -1,17 +1,17 @@
 import Foundation
 import StratusRecords
 
-/// The words of a text, as searches compare them: runs of letters and digits, in lower case and without
+/// The words of a text, as searches compare them: runs of letters and digits, in lowercase and without
 /// diacritics. `"Über den Gipfel-Weg 7"` has the words `uber`, `den`, `gipfel`, `weg` and `7`.
 package enum SearchTokens {
-    /// Words of one field that can be found; the ones after them cannot.
+    /// The most words of one field that can be found; those after them cannot.
     static let maximumCount = 1_000
-    /// Bytes of a word that count.
+    /// The most bytes of a word that are compared.
     static let maximumBytes = 64
-    /// Bytes of one text in which words are looked for: what a text costs is bounded, whatever is in it.
+    /// The most bytes of one text that are searched for words, so that the cost of a text is bounded.
     static let maximumTextBytes = 100_000
 
-    /// The words of a text in their order, whole and as often as they occur.
+    /// The words of a text in their order, unshortened, each as often as it occurs.
     package static func words(in text: String) -> [String] {
         var words: [String] = []
         forEachWord(in: text) { word in
@@ -21,7 +21,7 @@ package enum SearchTokens {
         return words
     }
 
-    /// The tokens of a text: its distinct words, shortened to the bytes that count, in byte order.
+    /// The tokens of a text: its distinct words, shortened to the bytes that are compared, in byte order.
     package static func tokens(of text: String) -> [[UInt8]] {
         tokens(of: [text])
     }
@@ -40,7 +40,7 @@ package enum SearchTokens {
         return found.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// The text up to so many bytes, without the word in which it is cut.
+    /// The first bytes of the text, up to a number, without a word that is cut.
     private static func beginning(of text: String, bytes: Int) -> String {
         guard text.utf8.count > bytes else { return text }
         let scalars = text.unicodeScalars
@@ -69,7 +69,7 @@ package enum SearchTokens {
             }
             return
         }
-        // Decomposed, a letter's diacritics are scalars of their own, which are left out.
+        // In the decomposed text, diacritics are scalars of their own, which are left out.
         let scalars = text.decomposedStringWithCanonicalMapping.unicodeScalars
             .filter { $0.properties.generalCategory != .nonspacingMark }
         let words = scalars.split {
@@ -89,7 +89,7 @@ package enum SearchTokens {
 }
 
 extension FieldValue {
-    /// The tokens that a search finds the value by; none in values that are not text.
+    /// The tokens by which a search finds the value; none for values that are not text.
     package var searchTokens: [[UInt8]] {
         switch self {
         case .string(let text): SearchTokens.tokens(of: text)

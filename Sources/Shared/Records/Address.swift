@@ -1,9 +1,8 @@
-/// Which copy of a container's data a request means.
+/// The environment of a container: each has its own copy of the container's data.
 ///
-/// The spelling is the one of the wire. Source: CloudKit Web Services, "Composing Web Service
-/// Requests".
+/// The raw values are the wire's. Source: CloudKit Web Services, "Composing Web Service Requests".
 public enum ContainerEnvironment: String, Hashable, Sendable, CaseIterable {
-    /// Record types and fields come into being when a record is first saved.
+    /// Record types and fields are created when a record is first saved.
     case development
     /// The deployed schema is fixed.
     case production
@@ -53,9 +52,9 @@ public struct ContainerAddress: Hashable, Sendable {
     }
 }
 
-/// One stored database: the tenant, the unit of locking, of backup and of one file on disk.
+/// One stored database: the unit of ownership, of locking, of backup and of files on the disk.
 ///
-/// The shared database is no tenant: it is a view on other owners' private databases.
+/// There is no address for the shared database: it is a view of other owners' private databases.
 public struct DatabaseAddress: Hashable, Sendable {
     public enum Tenant: Hashable, Sendable {
         case `public`
@@ -71,8 +70,8 @@ public struct DatabaseAddress: Hashable, Sendable {
         self.tenant = tenant
     }
 
-    /// Of a private database by its owner alone: a service looks for it several times a request, and a user
-    /// has few.
+    /// Hashes a private database only by its owner: a service looks it up several times per request, and a user has
+    /// few.
     public func hash(into hasher: inout Hasher) {
         switch tenant {
         case .public: hasher.combine(containerAddress)

@@ -1,14 +1,14 @@
 /// Bytes as text, in the two alphabets of RFC 4648: section 4, and section 5 for addresses.
 ///
-/// The one place for it. It writes into memory that is there already and needs no Foundation; see
-/// Documentation/Decisions/0014 for why it is not Foundation's.
+/// It writes into existing memory and needs no Foundation. Documentation/Decisions/0014 says why it
+/// does not use Foundation's.
 package enum Base64 {
     private static let alphabet: StaticString =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     private static let addressAlphabet: StaticString =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-    /// Values of an alphabet's bytes; 0xFF for all others.
+    /// The values of an alphabet's bytes; 0xFF for all others.
     private static func values(of alphabets: StaticString...) -> [UInt8] {
         var values = [UInt8](repeating: 0xFF, count: 256)
         for alphabet in alphabets {
@@ -18,7 +18,7 @@ package enum Base64 {
     }
 
     private static let values = values(of: alphabet)
-    /// Of both alphabets, because addresses come out of many hands.
+    /// Values of both alphabets, because addresses come from many clients.
     private static let addressValues = values(of: alphabet, addressAlphabet)
 
     // MARK: Text
@@ -42,7 +42,8 @@ package enum Base64 {
         String(unsafeUninitializedCapacity: encodedCount(of: bytes.count)) { buffer in
             guard let target = buffer.baseAddress else { return 0 }
             bytes.withUnsafeBufferPointer { encode($0, to: target, addressAlphabet) }
-            // Four letters for three bytes; of a rest of n bytes n + 1 letters are not padding.
+            // Four letters encode three bytes; a remainder of n bytes takes n + 1 letters before
+            // the padding.
             let rest = bytes.count % 3
             return bytes.count / 3 * 4 + (rest == 0 ? 0 : rest + 1)
         }

@@ -1,7 +1,7 @@
-/// A walk over items that need others to be there first: what is needed comes before who needs it, else
-/// the order in which items are begun with is kept. In a ring somebody is first.
+/// Orders items that need others before them: an item comes after the items that it needs; otherwise the order in which
+/// items are begun is kept. In a cycle, one of the items comes first.
 ///
-/// Without recursion: chains are as long as an app makes them.
+/// It does not recurse, since apps can make long chains.
 ///
 /// ```swift
 /// for item in items {
@@ -26,16 +26,16 @@ package struct DependencyWalk<ID: Hashable, Item> {
 
     package init() {}
 
-    /// Whether an item was begun with, or looked for.
+    /// Whether an item was begun, or asked for with a `look` step.
     package func hasSeen(_ id: ID) -> Bool { seen.contains(id) }
 
-    /// - Precondition: the item was not seen, or is the one that was just looked for.
+    /// - Precondition: the item was not seen, or is the one that was just asked for.
     package mutating func begin(at item: Item, id: ID, needing needed: [ID]) {
         seen.insert(id)
         open.append((item, needed[...]))
     }
 
-    /// - Returns: nil when all that was begun with is taken.
+    /// - Returns: Nil when all begun items are taken.
     package mutating func next() -> Step? {
         while let last = open.indices.last {
             guard let id = open[last].needed.popFirst() else {

@@ -1,11 +1,11 @@
-/// A date in full, beside the whole milliseconds that the protocol has.
+/// Converts between exact dates and the whole milliseconds of the protocol.
 ///
-/// Foundation's `Date` is a Double: seconds since 2001. Whoever compares a date with what came back from
-/// the service expects the very same one.
+/// Foundation's `Date` is a Double: seconds since 2001. An app that compares a date with the one it gets back from the
+/// service expects them to be equal.
 public enum ExactDate {
     private static let secondsFrom1970To2001: Double = 978_307_200
 
-    /// Whole milliseconds since 1970 of a date; what lies beyond their range is cut to it.
+    /// Whole milliseconds since 1970 of a date, limited to their range.
     ///
     /// - Parameter seconds: since 2001.
     public static func milliseconds(of seconds: Double) -> Int64 {
@@ -18,7 +18,7 @@ public enum ExactDate {
         Double(milliseconds) / 1_000 - secondsFrom1970To2001
     }
 
-    /// What whole milliseconds do not say of a date; nil where they say it all.
+    /// The exact date, if whole milliseconds cannot represent it; otherwise nil.
     public static func remainder(of seconds: Double) -> Double? {
         guard seconds.isFinite, Self.seconds(ofMilliseconds: milliseconds(of: seconds)) != seconds
         else { return nil }
@@ -27,7 +27,7 @@ public enum ExactDate {
 }
 
 extension FieldValue {
-    /// The value as the protocol has it: dates in whole milliseconds.
+    /// The value in the protocol's form: dates in whole milliseconds.
     public var inMilliseconds: FieldValue {
         switch self {
         case .timestamp(let milliseconds, .some): .timestamp(milliseconds: milliseconds)

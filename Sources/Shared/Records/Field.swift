@@ -5,17 +5,15 @@ public struct Field: Hashable, Sendable {
     /// The value; nil clears the field.
     public var value: FieldValue?
 
-    /// Whether the value's type was told rather than guessed from its JSON shape.
+    /// Whether the value's type was declared rather than guessed from its JSON form.
     ///
-    /// A guessed type gives way to the type that the schema declares: `22` is an INT64 until the field
-    /// turns out to be a DOUBLE.
+    /// A guessed type is replaced by the type in the schema: `22` is an INT64 until the field turns out to be a DOUBLE.
     public var isTypeDeclared: Bool
 
     /// Whether the client encrypted the value before it sent it.
     public var isEncrypted: Bool
 
-    /// Whether the value's type was told as `ENCRYPTED_…`, and is told so in answers; only where
-    /// ``isEncrypted``.
+    /// Whether the value's type was sent as `ENCRYPTED_…`, and is sent so in answers; only if ``isEncrypted``.
     public var hasEncryptedType: Bool
 
     public init(

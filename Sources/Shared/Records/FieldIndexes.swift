@@ -7,7 +7,7 @@ public struct FieldIndexes: OptionSet, Hashable, Sendable {
     public static let queryable = FieldIndexes(rawValue: 1)
     /// Sort keys may name the field.
     public static let sortable = FieldIndexes(rawValue: 2)
-    /// Filters may look for words in the field.
+    /// Filters may search for words in the field.
     public static let searchable = FieldIndexes(rawValue: 4)
 
     public var rawValue: UInt8
@@ -16,8 +16,8 @@ public struct FieldIndexes: OptionSet, Hashable, Sendable {
 }
 
 extension FieldType {
-    /// The marks that a schema may give a plain field of this type: what exported schemas of CloudKit
-    /// are seen to have. An encrypted field has none.
+    /// The marks that a schema may give a plain field of this type, as in exported schemas of CloudKit. An encrypted
+    /// field has none.
     public var possibleIndexes: FieldIndexes {
         switch self {
         case .string, .stringList: [.queryable, .sortable, .searchable]
@@ -26,7 +26,7 @@ extension FieldType {
         }
     }
 
-    /// The marks that a plain field of this type gets when it comes into being by a save.
+    /// The marks that a plain field of this type gets when a save creates it.
     public var firstIndexes: FieldIndexes {
         switch self {
         case .string: [.queryable, .sortable, .searchable]
@@ -49,7 +49,7 @@ extension FieldType {
     }
 }
 
-/// A field that every record has without anybody's doing. A schema can only mark it.
+/// A field that every record has automatically. A schema can only mark it.
 ///
 /// The raw values are the schema language's spelling.
 public enum SchemaSystemField: String, Hashable, Sendable, CaseIterable {
@@ -68,8 +68,8 @@ public enum SchemaSystemField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The marks it has in a record type that came into being by a save: enough for a query without
-    /// filters, for whose record it is, and for the newest first.
+    /// The marks in a record type that a save created: enough for queries without filters, by record name, and for the
+    /// newest first.
     public var firstIndexes: FieldIndexes {
         switch self {
         case .recordID, .createdBy, .modifiedBy: .queryable

@@ -40,8 +40,8 @@ public enum FieldValue: Hashable, Sendable {
     case string(String)
     case int64(Int64)
     case double(Double)
-    /// Whole milliseconds since 1970-01-01T00:00Z; may be negative. With the same date in full where that
-    /// says more: seconds since 2001-01-01T00:00Z, as Foundation's `Date` holds it.
+    /// Whole milliseconds since 1970-01-01T00:00Z; may be negative. If they do not represent the date exactly, also its
+    /// seconds since 2001-01-01T00:00Z, as in Foundation's `Date`.
     case timestamp(milliseconds: Int64, exactSeconds: Double? = nil)
     case bytes([UInt8])
     case location(Location)
@@ -56,7 +56,7 @@ public enum FieldValue: Hashable, Sendable {
     case locationList([Location])
     case referenceList([Reference])
     case assetList([AssetReceipt])
-    /// An empty list whose members' type nobody has told yet.
+    /// An empty list whose members' type is not known yet.
     case emptyList
 
     /// The type of the value; nil for ``emptyList``, which fits every list.
@@ -92,7 +92,7 @@ public enum FieldValue: Hashable, Sendable {
     }
 }
 
-/// A place on the earth, as `CLLocation` describes it.
+/// A location on the earth, with the values of `CLLocation`.
 public struct Location: Hashable, Sendable {
     /// Degrees.
     public var latitude: Double
@@ -110,7 +110,7 @@ public struct Location: Hashable, Sendable {
     public var course: Double?
     /// Whole milliseconds since 1970.
     public var timestampMilliseconds: Int64?
-    /// The same date in full where that says more; seconds since 2001.
+    /// The exact date, if whole milliseconds do not represent it; seconds since 2001.
     public var timestampExactSeconds: Double?
 
     public init(
@@ -133,7 +133,7 @@ public struct Location: Hashable, Sendable {
 
 /// A pointer from a record to another record.
 public struct Reference: Hashable, Sendable {
-    /// What the service does for the holder when the target is deleted.
+    /// What happens to the holder when the target is deleted.
     public enum Action: String, Hashable, Sendable {
         case none = "NONE"
         /// The holder is deleted with its target.
@@ -143,7 +143,7 @@ public struct Reference: Hashable, Sendable {
     }
 
     public var recordName: String
-    /// The target's zone; nil is the zone of the holder.
+    /// The target's zone; nil for the zone of the holder.
     public var zoneID: ZoneID?
     public var action: Action
 
@@ -154,7 +154,7 @@ public struct Reference: Hashable, Sendable {
     }
 }
 
-/// What the protocol says of a large value that is stored apart from its record.
+/// What the protocol sends about an asset, whose bytes are stored apart from its record.
 public struct AssetReceipt: Hashable, Sendable {
     public var fileChecksum: String?
     public var sizeBytes: Int64?
@@ -162,10 +162,9 @@ public struct AssetReceipt: Hashable, Sendable {
     public var wrappingKey: String?
     /// Proof of an upload; only in requests.
     public var receipt: String?
-    /// The name of the file that was uploaded, percent-encoded as it stands in an address; only where values
-    /// are stored.
+    /// The name of the uploaded file, percent-encoded for use in an address; only where values are stored.
     public var fileName: String?
-    /// Where the bytes can be fetched; only in answers.
+    /// The address at which the bytes can be fetched; only in answers.
     public var downloadURL: String?
 
     public init(

@@ -1,13 +1,12 @@
-/// What went wrong, in the framework's words: the names and the raw values are those of
-/// `CKError.Code`, which is this type.
+/// The error codes of the framework, with the names and raw values of `CKError.Code`, which is this type.
 ///
-/// It stands here, below the framework, so that the service can name a code where the protocol's own
-/// says too little (``ServiceError/frameworkCode``), and so that sync can decide by it.
+/// It is declared here, below the framework, so that the service can name a code where the protocol's own is not
+/// specific enough (``ServiceError/frameworkCode``), and so that sync can decide by it.
 public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case internalError = 1
-    /// Only in the completion blocks of old: see `partialErrorsByItemID`.
+    /// Only in the older completion blocks: see `partialErrorsByItemID`.
     case partialFailure = 2
-    /// No way to the service.
+    /// There is no network connection to the service.
     case networkUnavailable = 3
     /// The service could not be reached, or did not answer in time.
     case networkFailure = 4
@@ -22,7 +21,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case unknownItem = 11
     case invalidArguments = 12
     case resultsTruncated = 13
-    /// The record was changed by somebody else; has the three records.
+    /// Another client changed the record; the error has the three records.
     case serverRecordChanged = 14
     case serverRejectedRequest = 15
     case assetFileNotFound = 16
@@ -32,13 +31,13 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case operationCancelled = 20
     /// Start again without a token.
     case changeTokenExpired = 21
-    /// Nothing wrong with this item: another of its atomic zone failed.
+    /// Nothing is wrong with this item: another one of its atomic zone failed.
     case batchRequestFailed = 22
     case zoneBusy = 23
     case badDatabase = 24
     case quotaExceeded = 25
     case zoneNotFound = 26
-    /// Too many items or bytes; split in half.
+    /// Too many items or bytes; send half as many.
     case limitExceeded = 27
     case userDeletedZone = 28
     case tooManyParticipants = 29
@@ -46,7 +45,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case referenceViolation = 31
     case managedAccountRestricted = 32
     case participantMayNeedVerification = 33
-    /// The request was sent, its outcome is unknown.
+    /// The request was sent, but its result is unknown.
     case serverResponseLost = 34
     case assetNotAvailable = 35
     case accountTemporarilyUnavailable = 36

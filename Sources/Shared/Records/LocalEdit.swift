@@ -8,18 +8,17 @@ package struct LocalEdit: Sendable {
     package var id: RecordID
     package var type: String
     package var changes: [Field]
-    /// All fields, for a record that is not here.
+    /// All fields, for a record that is not in the cache.
     package var initial: [Field]
-    /// The parent, for a record that is not here.
+    /// The parent, for a record that is not in the cache.
     package var initialParent: String?
     package var parent: Parent
-    /// The record as the service had it when the app got it; nil when the app does not say.
+    /// The record as the service had it when the app read it; nil when the app does not say.
     package var original: RecordSnapshot?
-    /// Whether the app means a record that was here or at the service before: if it is not here, it
-    /// was deleted, unless it was never fetched.
+    /// Whether the app edits a record that existed before, here or on the service: if it is not here, it was deleted,
+    /// unless it was never fetched.
     package var isKnown: Bool
-    /// How often the app's record had been changed when the edit was taken; tells which changes came
-    /// after it.
+    /// How often the app's record had been changed when the edit was made; shows which changes came after it.
     package var changeCount: Int
 
     package init(
@@ -38,7 +37,7 @@ package struct LocalEdit: Sendable {
         self.changeCount = changeCount
     }
 
-    /// The record, where there was none.
+    /// The record that the edit creates if there was none.
     package func record(system: RecordSnapshot.SystemFields?) -> RecordSnapshot {
         var record = RecordSnapshot(
             id: id, type: type, system: system, parentRecordName: initialParent, fields: initial)

@@ -14,7 +14,7 @@ public struct NamedLimit: Sendable {
         case share
     }
 
-    /// A name that is none, or a value that the limit cannot have.
+    /// An unknown name, or a value that the limit cannot have.
     public struct Refusal: Error, Hashable, Sendable {
         /// A constant sentence that says what to do.
         public var sentence: String
@@ -30,9 +30,9 @@ public struct NamedLimit: Sendable {
     /// The property of ``Limits``.
     public let name: String
     public let unit: Unit
-    /// One line for people.
+    /// One line that explains the limit to a person.
     public let meaning: String
-    /// Where the default is from; "own" where CloudKit's documents name no figure.
+    /// The source of the default; "own" if CloudKit's documents name no figure.
     public let source: String
     /// The values that the limit can have.
     public let range: ClosedRange<Double>
@@ -102,7 +102,7 @@ extension NamedLimit {
 
     /// Sets the limit from text.
     ///
-    /// - Throws: ``Refusal`` when the text is no number, or one that the limit cannot have.
+    /// - Throws: ``Refusal`` when the text is not a number, or not one that the limit can have.
     public func set(_ text: String, in limits: inout Limits) throws(Refusal) {
         switch property {
         case .integer(let path):
@@ -112,7 +112,7 @@ extension NamedLimit {
             guard let value = Double(text), range.contains(value) else {
                 throw Refusal(
                     sentence:
-                        "The limit's value is no number in its range; give one.", name: name)
+                        "The limit's value is not a number in its range; give one.", name: name)
             }
             limits[keyPath: path] = value
         }
@@ -122,7 +122,7 @@ extension NamedLimit {
         guard let value = Int64(text.filter { $0 != "_" }), range.contains(Double(value)) else {
             throw Refusal(
                 sentence:
-                    "The limit's value is no whole number in its range; give one.", name: name)
+                    "The limit's value is not a whole number in its range; give one.", name: name)
         }
         return value
     }
@@ -144,6 +144,7 @@ extension NamedLimit {
 }
 
 extension Limits {
-    /// Fields that a record's bytes can have to be read at all: the bound of ``fieldsPerRecord``.
+    /// The most fields with which a record's bytes can be read: the upper bound of
+    /// ``fieldsPerRecord``.
     public static let readableFieldsPerRecord = 4_096
 }

@@ -3,7 +3,7 @@ public struct ZoneID: Hashable, Sendable {
     /// The zone that every public and private database has from the beginning.
     public static let defaultZoneName = "_defaultZone"
 
-    /// `CKCurrentUserDefaultName`: stands for the record name of the user who asks.
+    /// `CKCurrentUserDefaultName`: stands for the record name of the current user.
     public static let currentUserName = "__defaultOwner__"
 
     public var name: String
@@ -30,22 +30,21 @@ public struct RecordID: Hashable, Sendable {
     }
 }
 
-/// What names may look like. Sources: `CKRecord.ID.init(recordName:)`, `CKRecordZone.init(zoneName:)`
+/// The rules for names. Sources: `CKRecord.ID.init(recordName:)`, `CKRecordZone.init(zoneName:)`
 /// and "Integrating a Text-Based Schema into Your Workflow" in Apple's documentation.
 public enum Names {
-    /// Tells whether a record may be saved under this name: 1 to 255 printable ASCII characters, no
-    /// leading underscore.
+    /// Whether a record may be saved under this name: 1 to 255 printable ASCII characters, no leading underscore.
     public static func isRecordName(_ name: String) -> Bool {
         isASCIIName(name) && !name.hasPrefix("_")
     }
 
-    /// Tells whether a custom zone may bear this name; the rule is the one of record names.
+    /// Whether a custom zone may have this name; the rule is that of record names.
     public static func isZoneName(_ name: String) -> Bool {
         isRecordName(name)
     }
 
-    /// Tells whether a record type, field or role may bear this name: an ASCII letter, then letters,
-    /// digits and underscores, 255 at most.
+    /// Whether a record type, field or role may have this name: an ASCII letter, then letters, digits and underscores,
+    /// 255 at most.
     public static func isIdentifier(_ name: some StringProtocol) -> Bool {
         let utf8 = name.utf8
         guard let first = utf8.first, utf8.count <= 255, isLetter(first) else { return false }

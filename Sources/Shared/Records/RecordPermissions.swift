@@ -5,7 +5,7 @@
 public struct RecordPermissions: OptionSet, Hashable, Sendable {
     public static let read = RecordPermissions(rawValue: 1)
     public static let create = RecordPermissions(rawValue: 2)
-    /// To change and to delete; who may write may read.
+    /// Permission to change and delete; it includes reading.
     public static let write = RecordPermissions(rawValue: 4)
 
     public var rawValue: UInt8
@@ -19,7 +19,7 @@ public enum BuiltInRole {
     public static let world = "_world"
     /// Every user who is signed in.
     public static let icloud = "_icloud"
-    /// The user who made the record.
+    /// The user who created the record.
     public static let creator = "_creator"
 
     public static let all: Set<String> = [world, icloud, creator]

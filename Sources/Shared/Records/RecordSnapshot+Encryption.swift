@@ -6,8 +6,8 @@ extension RecordSnapshot {
         return keys
     }
 
-    /// The record without the values that lie in the clear in fields that are encrypted: whoever wrote
-    /// them had no key, so they may be anybody's.
+    /// The record without plain values in encrypted fields: such values were written without the key, so anybody may
+    /// have written them.
     package func withoutPlainValues(of keys: Set<String>) -> RecordSnapshot {
         guard !keys.isEmpty,
             fields.contains(where: { !$0.isEncrypted && keys.contains($0.name) })

@@ -1,6 +1,6 @@
-/// A record as one side had it at one time: a plain value.
+/// The state of a record at one time and on one side, as a plain value.
 public struct RecordSnapshot: Hashable, Sendable {
-    /// What the service says of a record besides its fields.
+    /// What the service stores about a record besides its fields.
     public struct SystemFields: Hashable, Sendable {
         public var changeTag: String
         public var createdMilliseconds: Int64?
@@ -9,7 +9,7 @@ public struct RecordSnapshot: Hashable, Sendable {
         public var modifierRecordName: String?
         /// The share of this root record.
         public var shareRecordName: String?
-        /// The people and the link of a record that is a share; opaque.
+        /// The participants and the link of a record that is a share; opaque.
         public var sharing: [UInt8]?
 
         public init(
@@ -65,19 +65,19 @@ public struct RecordSnapshot: Hashable, Sendable {
         }
     }
 
-    /// Sets a field with all that belongs to it, or removes it when it has no value.
+    /// Sets a field with its properties, or removes it when it has no value.
     public mutating func set(_ field: Field) {
         self[field.name] = nil
         guard field.value != nil else { return }
         setFields(fields + [field])
     }
 
-    /// Takes the place of all fields.
+    /// Replaces all fields.
     public mutating func setFields(_ fields: [Field]) {
         self.fields = Self.inOrder(fields)
     }
 
-    /// Whether another snapshot says the same, whatever the service notes about either.
+    /// Whether another snapshot has the same content, regardless of the system fields of either.
     public func hasSameContent(as other: RecordSnapshot) -> Bool {
         type == other.type && parentRecordName == other.parentRecordName && fields == other.fields
     }
@@ -86,7 +86,8 @@ public struct RecordSnapshot: Hashable, Sendable {
         fields.firstIndex { $0.name == name }
     }
 
-    /// Two snapshots with the same fields shall be equal: no empty fields, one order.
+    /// Puts fields into one form, so that snapshots with the same fields are equal: sorted, without
+    /// empty ones.
     private static func inOrder(_ fields: [Field]) -> [Field] {
         var result: [Field] = []
         result.reserveCapacity(fields.count)

@@ -1,5 +1,5 @@
 extension ServiceError {
-    /// A request that is malformed, or asks for what there is not.
+    /// A request that is malformed, or asks for something that does not exist.
     package static func invalid(_ reason: String) -> ServiceError {
         ServiceError(.badRequest, reason, frameworkCode: .invalidArguments)
     }
@@ -9,7 +9,7 @@ extension ServiceError {
         ServiceError(.badRequest, reason, frameworkCode: .limitExceeded)
     }
 
-    /// A value of another type than the field's.
+    /// A value of a type other than the field's.
     package static func expected(_ type: FieldType) -> ServiceError {
         invalid("Invalid value, expected type \(type.rawValue).")
     }

@@ -1,10 +1,9 @@
-/// An error of the service in the protocol's own words.
+/// An error of the service with a code of the protocol.
 ///
-/// One translation leads up from here to HTTP (in StratusServer), one to `CKError` (in StratusClient)
-/// and one down from SQL (in StratusStorage).
+/// StratusServer translates it to HTTP and StratusClient to `CKError`. StratusStorage translates SQL errors, which
+/// become errors of this type in StratusService.
 public struct ServiceError: Error, Hashable, Sendable {
-    /// A code of the protocol. The set is open: a client that meets a word it does not know must still
-    /// be able to say it.
+    /// A code of the protocol. The set is open: a client must be able to handle a code that it does not know.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -12,7 +11,7 @@ public struct ServiceError: Error, Hashable, Sendable {
 
     public var code: Code
 
-    /// A constant sentence that says what is wrong or what to do.
+    /// A constant sentence that says what happened and what to do.
     public var reason: String
 
     /// How long to wait before the same request may be tried again, in seconds. When nil, the request
@@ -22,24 +21,24 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// Where a person can sign in; only with ``Code/authenticationRequired``.
     public var redirectURL: String?
 
-    /// The code that our own client shall raise, where the protocol's code says too little: the protocol
-    /// knows no "limit exceeded". An extension that others ignore.
+    /// The code that our own client should throw if the protocol's code is not specific enough: the protocol has no
+    /// "limit exceeded". An extension that others ignore.
     public var frameworkCode: FrameworkErrorCode?
 
     /// The service's own code, where CloudKit has none; only without ``frameworkCode``. An extension that
     /// others ignore.
     public var stratusCode: StratusErrorCode?
 
-    /// Whether a zone is not there because its user reset encrypted data that nobody could read any more;
-    /// only with ``Code/zoneNotFound``. An extension that others ignore.
+    /// Whether a zone does not exist because its user reset encrypted data that could not be read any more; only with
+    /// ``Code/zoneNotFound``. An extension that others ignore.
     public var userDidResetEncryptedData: Bool
 
     /// The last version of the history that the change token's device and the service have in common;
     /// only with ``Code/changeTokenExpired``. An extension that others ignore.
     ///
-    /// In versions of the zone, as change tags of records have them before their dot in base 36; of the
-    /// database where the token is a database's. A record that a device received at or below it, and that
-    /// is missing now, was deleted; one that it received above it was perhaps lost.
+    /// In versions of the zone, as in change tags of records before the dot, in base 36; for a database's token, in
+    /// versions of the database. A record that a device received at or below it and that is missing now was deleted;
+    /// one that it received above it may have been lost.
     public var lastIntactVersion: Int64?
 
     public init(
@@ -78,7 +77,7 @@ extension ServiceError.Code {
     public static let zoneBusy = Self(rawValue: "ZONE_BUSY")
     public static let zoneNotFound = Self(rawValue: "ZONE_NOT_FOUND")
 
-    /// The HTTP status that goes with the code when it fails a whole request.
+    /// The HTTP status for the code when a whole request fails.
     public var httpStatus: Int {
         switch self {
         case .accessDenied: 403

@@ -1,7 +1,7 @@
-/// How far a key of a zone's encrypted values reaches. The raw values are stored, and the protocol's.
+/// The scope of a key for a zone's encrypted values. The raw values are stored, and those of the protocol.
 public enum ZoneEncryptionScope: String, Hashable, Sendable {
     /// Single hierarchies of the zone can be shared, or the zone as a whole.
     case perRecord = "PER_RECORD"
-    /// The zone can be shared as a whole only.
+    /// The zone can only be shared as a whole.
     case perZone = "PER_ZONE"
 }

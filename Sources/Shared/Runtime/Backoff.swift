@@ -21,14 +21,14 @@ package struct Backoff: Hashable, Sendable {
     /// The pause before the next attempt, in seconds.
     ///
     /// - Parameter random: a number from 0 up to 1 that shortens the pause by up to a half, so that
-    ///   many devices do not come back in step; nil takes the whole pause.
+    ///   many devices do not retry at the same time; nil takes the whole pause.
     package mutating func nextSeconds(random: Double? = nil) -> Double {
         let seconds = pauseSeconds
         pauseSeconds = min(2 * pauseSeconds, longestSeconds)
         return random.map { seconds * (0.5 + $0 / 2) } ?? seconds
     }
 
-    /// Begins anew after a success.
+    /// Starts again after a success.
     package mutating func reset() {
         pauseSeconds = min(firstSeconds, longestSeconds)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands each value to everybody who listens at that time.
+/// Sends each value to all current listeners.
 package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var lastKey = 0
@@ -11,9 +11,9 @@ package final class Broadcast<Element: Sendable>: Sendable {
 
     package init() {}
 
-    /// What is sent from now on, for one listener.
+    /// The values that are sent from now on, for one listener.
     ///
-    /// - Parameter bufferingPolicy: What is kept for a listener who is not looking.
+    /// - Parameter bufferingPolicy: What is kept while the listener is not reading.
     package func stream(
         bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<Element> {
@@ -37,7 +37,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(element) }
     }
 
-    /// Ends the streams that there are.
+    /// Ends the existing streams.
     package func finish() {
         let listeners = state.withLock { state in
             defer { state.listeners = [:] }

@@ -1,8 +1,7 @@
-/// What was used lately, within a bound: when it is full, what was used longest ago gives way.
+/// A cache of bounded size: when it is full, the least recently used entry is removed.
 ///
-/// Reading and writing take the same time however much it holds. Inlinable, so that each module has
-/// it for its own keys and values: read at every request, it must not cost what generic code across
-/// modules does.
+/// Reading and writing take constant time. Inlinable, so that each module specialises it for its own keys and values:
+/// it is read at every request, and must not cost as much as generic code across modules.
 ///
 /// ```swift
 /// var cache = LRUCache<String, Int>(capacity: 2)
@@ -24,8 +23,8 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// The neighbours of an entry in the list from the one used last to the one used longest ago; -1
-    /// for none. Apart from the entries, so that moving one touches neither key nor value.
+    /// The neighbours of an entry in the list from the most to the least recently used; -1 for none. Apart from the
+    /// entries, so that moving one touches neither key nor value.
     @usableFromInline
     struct Link: Sendable {
         @usableFromInline var newer = -1
@@ -35,7 +34,7 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         init() {}
     }
 
-    /// How many entries are kept at the most; at least one.
+    /// The most entries that are kept; at least one.
     package let capacity: Int
 
     @usableFromInline var places: [Key: Int] = [:]
@@ -76,7 +75,7 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self = LRUCache(capacity: capacity)
     }
 
-    /// Removes the entries whose values a condition holds for.
+    /// Removes the entries whose values satisfy a condition.
     @inlinable
     package mutating func removeAll(where isStale: (Value) -> Bool) {
         for place in entries.indices {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Asks for a password: at a terminal without showing what is typed, otherwise on standard input.
 ///
-/// Not an argument of a command, which everybody on the machine could read.
+/// Not an argument of a command, which every user of the machine could read.
 package enum PasswordPrompt {
     /// Reads a line of standard input.
     ///
@@ -11,7 +11,8 @@ package enum PasswordPrompt {
         let isTerminal = isatty(STDIN_FILENO) == 1
         var settings = termios()
         if isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 {
-            // The echo goes before the question comes: who types ahead is not shown either.
+            // The echo is turned off before the question is printed, so that characters typed early
+            // are not shown either.
             var silent = settings
             silent.c_lflag &= ~tcflag_t(ECHO)
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)

@@ -1,4 +1,4 @@
-/// A token bucket: so many at once, and so many a second after that.
+/// A token bucket: allows a burst, and a steady rate after it.
 ///
 /// Time is an argument, in milliseconds of any clock; one that goes back adds nothing.
 ///
@@ -20,7 +20,7 @@ package struct TokenBucket: Hashable, Sendable {
         }
     }
 
-    /// What is in the bucket; less than nothing is a debt.
+    /// The tokens in the bucket; a negative number is a debt.
     package private(set) var tokens: Double
     package private(set) var filledMilliseconds: Int64
 
@@ -30,19 +30,19 @@ package struct TokenBucket: Hashable, Sendable {
         filledMilliseconds = now
     }
 
-    /// Seconds since the last look; none where the clock went back.
+    /// Seconds since the bucket was last filled; 0 if the clock went back.
     package func secondsSinceFilled(atMilliseconds now: Int64) -> Double {
         max(0, Double(now - filledMilliseconds) / 1_000)
     }
 
-    /// Adds what came since the last look, up to the burst.
+    /// Adds the tokens of the time since the last call, up to the burst.
     package mutating func fill(_ rate: Rate, atMilliseconds now: Int64) {
         let seconds = secondsSinceFilled(atMilliseconds: now)
         tokens = min(tokens + seconds * rate.perSecond, rate.burst)
         filledMilliseconds = max(now, filledMilliseconds)
     }
 
-    /// Takes tokens, on credit down to a limit.
+    /// Takes tokens, if need be on credit down to a limit.
     package mutating func take(_ count: Double, debtLimit: Double) {
         tokens = max(tokens - count, min(tokens, -debtLimit))
     }
@@ -52,7 +52,7 @@ package struct TokenBucket: Hashable, Sendable {
         tokens = min(tokens + count, rate.burst)
     }
 
-    /// Seconds until there are so many tokens; none where they are there.
+    /// Seconds until there are so many tokens; 0 if there are already.
     package func secondsUntil(_ count: Double, _ rate: Rate) -> Double {
         max(0, (count - tokens) / rate.perSecond)
     }

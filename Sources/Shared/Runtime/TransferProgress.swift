@@ -1,23 +1,22 @@
 import Synchronization
 
-/// How far a transfer has come, for the one who watches that it does not stand still.
+/// The progress of a transfer, which is watched for pauses that are too long.
 package final class TransferProgress: Sendable {
     private let pieces = Atomic<Int>(0)
 
     package init() {}
 
-    /// Takes note that a piece arrived.
+    /// Notes that a piece arrived.
     package func advance() {
         pieces.add(1, ordering: .relaxed)
     }
 
-    /// Runs a transfer as long as it calls ``advance()`` now and then.
+    /// Runs a transfer as long as it calls ``advance()`` often enough.
     ///
     /// - Parameters:
-    ///   - idleSeconds: how long it may stand still. A transfer that stands still is noticed after at
-    ///     most twice that.
+    ///   - idleSeconds: how long it may pause. A pause is noticed after at most twice that time.
     ///   - totalSeconds: how long it may take in all.
-    ///   - tooSlow: the error when it stood still or took too long.
+    ///   - tooSlow: the error when it paused or took too long.
     /// - Throws: what the transfer throws, `tooSlow`, or `CancellationError`.
     package func watch<Value: Sendable>(
         idleSeconds: Double, totalSeconds: Double = .infinity, in world: World,

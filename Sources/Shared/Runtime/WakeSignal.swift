@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Where the loop of a shell waits for an event or for a time.
+/// Lets a loop wait for an event or for a time.
 ///
-/// An event that comes before the wait ends it at once, so none is missed between the look at what is
-/// due and the wait for more. One loop waits at a time.
+/// An event that comes before the wait ends it at once, so that none is missed between checking what is due and waiting
+/// for more. One loop waits at a time.
 public final class WakeSignal: Sendable {
     private struct State {
         var isWoken = false
@@ -24,22 +24,22 @@ public final class WakeSignal: Sendable {
         sleeper?.resume()
     }
 
-    /// What came until now is no reason to go on.
+    /// Forgets the events so far: they do not end the next wait.
     public func forget() { state.withLock { $0.isWoken = false } }
 
-    /// Waits until somebody wakes the loop, its task is cancelled, or the time is over.
+    /// Waits until ``wake()`` is called, the task is cancelled, or the time is over.
     ///
     /// - Parameters:
-    ///   - uptimeSeconds: a time of the clock, as what is left of it shrinks until the sleep begins;
-    ///     nil waits without end.
-    ///   - world: has the clock.
+    ///   - uptimeSeconds: when to stop waiting, on the world's clock; a duration would not count the time until the
+    ///     sleep begins. Nil waits without end.
+    ///   - world: the world with the clock.
     public func wait(
         until uptimeSeconds: Double?, in world: World
     ) async {
         if takeWoken() { return }
         let timer = uptimeSeconds.map { uptimeSeconds in
             world.startTask("wake timer") { [self] in
-                // Only cancellation ends a sleep early, and then somebody else has woken the loop.
+                // A sleep only throws when it is cancelled: then the loop has been woken already, and nothing is lost.
                 try? await world.sleep(max(0, uptimeSeconds - world.uptimeSeconds()))
                 if !Task.isCancelled { wake() }
             }

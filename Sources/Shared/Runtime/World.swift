@@ -4,10 +4,10 @@
     import Foundation
 #endif
 
-/// What a run depends on besides its input: time, chance, and where its tasks start.
+/// What a run depends on besides its input: time, randomness, and where its tasks start.
 ///
-/// The service, the client, sync and the cache take one `World` as an argument and ask nobody else,
-/// so a test can own all of it and repeat a run exactly.
+/// The service, the client, sync and the cache take one `World` as an argument and use no other source, so a test can
+/// control all of it and repeat a run exactly.
 ///
 /// ```swift
 /// var world = World.live
@@ -24,25 +24,25 @@ public struct World: Sendable {
     /// Waits for a number of seconds; throws `CancellationError` when the task is cancelled.
     public var sleep: @Sendable (_ seconds: Double) async throws -> Void
 
-    /// Waits until the time of a request or a transfer is over; throws `CancellationError` when the
-    /// task is cancelled.
+    /// Waits until the time limit of a request or a transfer is over; throws `CancellationError` when the task is
+    /// cancelled.
     ///
-    /// Apart from ``sleep``, so that a test whose pauses take no time still gives answers all the time
-    /// that they need.
+    /// Separate from ``sleep``, so that a test whose pauses take no time still gives requests all the time that they
+    /// need.
     public var timeout: @Sendable (_ seconds: Double) async throws -> Void
 
     /// As many random bytes as asked for, fit for keys and identifiers.
     public var randomBytes: @Sendable (_ count: Int) -> [UInt8]
 
-    /// Starts work that nobody awaits in the place where it starts.
+    /// Starts work that is not awaited where it starts.
     ///
-    /// A simulation runs it on an executor of its own; the name tells such tasks apart.
+    /// A simulation runs it on an executor of its own; the name identifies such tasks.
     public var startTask: StartTask
 
-    /// Runs work that waits for the disk, in the order in which it comes; nil is on threads of its own, so
-    /// that no thread of Swift's pool waits.
+    /// Runs work that blocks on the disk, in the order of the calls. Nil runs it on threads of its own, so that no
+    /// thread of Swift's pool blocks.
     ///
-    /// A simulation runs it where its tasks run, and sees the same order each time.
+    /// A simulation runs it where its tasks run, and gets the same order each time.
     public var runOnDisk: RunOnDisk?
 
     /// Starts a piece of work and returns.
@@ -80,7 +80,7 @@ public struct World: Sendable {
             var generator = SystemRandomNumberGenerator()
             var word: UInt64 = 0
             return (0..<count).map { index in
-                // Each call of the generator is one of the system, and gives eight bytes.
+                // Each call of the generator is a system call, and returns eight bytes.
                 if index % 8 == 0 { word = generator.next() }
                 defer { word >>= 8 }
                 return UInt8(truncatingIfNeeded: word)
@@ -88,7 +88,7 @@ public struct World: Sendable {
         },
         startTask: { name, work in Task(name: name) { await work() } })
 
-    /// A duration of so many seconds; those that it cannot hold become the nearest that it can.
+    /// A duration of so many seconds; one that is out of range becomes the nearest that is not.
     ///
     /// `Duration.seconds` ends the process for a number that is not finite or too large.
     package static func duration(ofSeconds seconds: Double) -> Duration {
@@ -121,12 +121,12 @@ extension World {
         return UUID(bytes: bytes)
     }
 
-    /// Runs work until its time is over, whatever the work itself thinks of time.
+    /// Runs work until its time is over, even if the work itself ignores time.
     ///
     /// Work that is too late is cancelled and awaited.
     ///
     /// - Parameters:
-    ///   - seconds: how long the work may take; none, where it is zero or less.
+    ///   - seconds: how long the work may take; zero or less gives it no time.
     ///   - tooLate: the error when the time is over.
     /// - Throws: what the work throws, `tooLate`, or `CancellationError`.
     @inlinable
@@ -149,7 +149,7 @@ extension World {
 }
 
 extension UUID {
-    /// The UUID of 16 bytes, whatever version they say.
+    /// The UUID with these 16 bytes, whatever version they have.
     package init(bytes: [UInt8]) {
         precondition(bytes.count == MemoryLayout<uuid_t>.size, "A UUID has 16 bytes.")
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }

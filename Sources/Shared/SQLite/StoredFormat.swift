@@ -1,17 +1,17 @@
 import GRDB
 
-/// The kind of a database and the migrations that lead from an empty one to today's tables.
+/// The kind of a database and the migrations that lead from an empty one to the current tables.
 ///
-/// SQLite's `application_id` says what kind of database it is, its `user_version` how many of the
-/// migrations it has had: that number is its format. Both are read before anything is changed, so that a
-/// database of a newer format is refused untouched and one of today's costs no further read. GRDB's
-/// `DatabaseMigrator` runs the migrations that are missing, each in a transaction of its own. Why the
-/// number and not the migrator's own table decides: Documentation/Decisions/0013.
+/// SQLite's `application_id` is the kind of the database, its `user_version` the number of migrations that it has had:
+/// that number is its format. Both are read before anything is changed, so that a database of a newer format is refused
+/// untouched and one of the current format costs no further read. GRDB's `DatabaseMigrator` runs the missing
+/// migrations, each in a transaction of its own. Documentation/Decisions/0013 says why the number and not the
+/// migrator's own table decides.
 package struct StoredFormat: Sendable {
     /// One step. It is never changed after a release; new tables come with new migrations, and with a
     /// fixture of the format that they lead to (Tests/Fixtures/Formats).
     package struct Migration: Sendable {
-        /// Stands in the database's `grdb_migrations`; unique within a format.
+        /// The name in the database's `grdb_migrations`; unique within a format.
         package var identifier: String
         package var migrate: @Sendable (Database) throws -> Void
 
@@ -29,11 +29,11 @@ package struct StoredFormat: Sendable {
     package var applicationID: Int32
     /// In the order in which they run.
     package var migrations: [Migration]
-    /// Formats whose databases bear no `application_id`, as early releases made them.
+    /// Formats whose databases have no `application_id`, as early releases created them.
     package var unmarkedFormats: ClosedRange<Int>?
-    /// Writes the rows that every database of this kind begins with, in the transaction of the first
-    /// migration. It must work on the tables of every later format too, in place of rows that it wrote
-    /// before: a database in memory is a copy (``openInMemory(copying:configuration:)``).
+    /// Writes the rows that every database of this kind begins with, in the transaction of the first migration. It must
+    /// also work on the tables of every later format, replacing rows that it wrote before: a database in memory is a
+    /// copy (``openInMemory(copying:configuration:)``).
     package var begin: @Sendable (Database) throws -> Void
 
     package init(
@@ -69,7 +69,7 @@ package struct StoredFormat: Sendable {
 
     /// Whether nothing was made in a database yet.
     ///
-    /// The migrator's own table may be there without a row: it is made in a transaction before the first
+    /// The migrator's own table may exist without a row: it is made in a transaction before the first
     /// migration's, and the process may have ended between them.
     private static func isEmpty(_ database: Database) throws -> Bool {
         let others = try Row.fetchOne(
@@ -80,12 +80,12 @@ package struct StoredFormat: Sendable {
         return try Row.fetchOne(database, sql: "SELECT 1 FROM grdb_migrations LIMIT 1") == nil
     }
 
-    /// Whether no migration is missing. A database of another kind was refused before.
+    /// Whether no migration is missing. Databases of another kind were refused before.
     package func isOfNewestFormat(_ database: Database) throws -> Bool {
         try Self.format(of: database) >= newest
     }
 
-    /// Runs the migrations that are missing.
+    /// Runs the missing migrations.
     ///
     /// - Returns: The formats before and after; nil when none was missing.
     package func migrate(_ writer: some DatabaseWriter) throws -> FormatUpgrade? {
@@ -108,7 +108,7 @@ package struct StoredFormat: Sendable {
         return FormatUpgrade(from: found, to: newest)
     }
 
-    /// Tells the migrator what the format says: releases before it left no table of it.
+    /// Writes the format into the migrator's table, which earlier releases did not have.
     private func noteApplied(_ count: Int, in database: Database) throws {
         try database.execute(
             sql: """
@@ -130,7 +130,7 @@ package struct StoredFormat: Sendable {
     }
 }
 
-/// What migrations made of a database.
+/// The formats before and after migrations.
 package struct FormatUpgrade: Hashable, Sendable {
     /// 0 for a database that was empty.
     package var from: Int
@@ -142,12 +142,12 @@ package struct FormatUpgrade: Hashable, Sendable {
     }
 }
 
-/// Why a database is not opened although SQLite could read it.
+/// Why a database is refused although SQLite could read it.
 package enum DatabaseRefusal: Error, Hashable, Sendable {
     /// Another program's database, or another kind of ours.
     case otherKind(path: String)
-    /// A newer release has written it.
+    /// A newer release wrote it.
     case newerFormat(path: String, found: Int, newestKnown: Int)
-    /// SQLite did not take `synchronous=FULL`: a power cut could undo what was acknowledged.
+    /// SQLite did not accept `synchronous=FULL`: a power cut could undo acknowledged commits.
     case notDurable(path: String)
 }

@@ -55,13 +55,13 @@ import Testing
         Violation(
             "A share has",
             "INSERT INTO share SELECT zone, 'S', NULL, 'g' FROM zone WHERE name = 'Trips'"),
-        Violation("What lies under", "UPDATE record SET share_root = name WHERE deleted = 0"),
+        Violation("A root that", "UPDATE record SET share_root = name WHERE deleted = 0"),
         Violation(
-            "Access is by",
+            "Access belongs",
             "INSERT INTO share_access SELECT zone, '_b', 'S', NULL, 0, 1 FROM zone WHERE name = 'Trips'"
         ),
         Violation(
-            "Who has a reference",
+            "A record that has a reference",
             "INSERT INTO reference_ SELECT zone, 'x', 1, 'nobody' FROM zone WHERE name = 'Trips'"),
         Violation(
             "The target of",
@@ -98,12 +98,14 @@ import Testing
             VALUES ('p', 'c', 'production', '_nobody', '', 0, 0)
             """),
         Violation("An identity", "INSERT INTO identity VALUES ('i', 's', '_nobody')"),
-        Violation("Only a user", "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
+        Violation(
+            "Only an existing user",
+            "INSERT INTO discoverable VALUES ('_nobody', 'c', 'production')"),
         Violation(
             "A server's key",
             "INSERT INTO server_key VALUES ('k', 'c', 'production', 'n', 'p', '_nobody', 0, 0)"),
         Violation(
-            "A session that is good",
+            "A session for",
             """
             INSERT INTO session
                 (identifier, user, stays_signed_in, created_ms, container, environment)
@@ -116,7 +118,7 @@ import Testing
             VALUES ('nowhere', 'production', 'T', 'f', 'STRING', 0)
             """),
         Violation(
-            "A grant is about",
+            "A grant is for",
             "INSERT INTO schema_grant VALUES ('c', 'production', 'T', '_world', 1)"),
         Violation(
             "A grant is to",

@@ -1,16 +1,16 @@
 import Foundation
 
-/// The name of an asset's file: what a client put for `${f}` in a download's address, or what the file was
-/// called when it was uploaded.
+/// The name of an asset's file: the text that a client puts in place of `${f}` in a download's address, or the name of
+/// the uploaded file.
 struct AssetName {
-    /// Bytes of a name; file systems take no more.
+    /// The most bytes of a name; file systems allow no more.
     private static let maximumBytes = 255
 
-    /// Without what could end a header, or lead to another folder.
+    /// The name without characters that could end a header or lead to another folder.
     let text: String
 
-    /// - Parameter segment: As it stands in the address, percent-encoded.
-    /// - Returns: nil where there is no name: nothing stands there, or the place for one.
+    /// - Parameter segment: The segment of the address, percent-encoded.
+    /// - Returns: Nil when there is no name: the segment is empty, or still the placeholder.
     init?(inAddress segment: String) {
         guard let name = segment.removingPercentEncoding, name != "${f}" else { return nil }
         self.init(name)
@@ -54,8 +54,8 @@ struct AssetName {
         self = name
     }
 
-    /// The parameters of a header's value, without the quotation marks around theirs. A backslash escapes a
-    /// quotation mark and else is one: browsers send those of paths as they are.
+    /// The parameters of a header's value, without the quotation marks around their values. A backslash before a
+    /// quotation mark escapes it, and otherwise stands for itself: browsers send those of paths unescaped.
     private static func parameters(of header: some StringProtocol) -> [(String, String)] {
         var parts = [""]
         var isQuoted = false
@@ -83,7 +83,7 @@ struct AssetName {
         }
     }
 
-    /// As it may stand in an address.
+    /// The name for use in an address.
     var escaped: String {
         text.utf8.map { byte in
             Self.isPlain(byte) ? String(UnicodeScalar(byte)) : String(format: "%%%02X", byte)
@@ -98,7 +98,7 @@ struct AssetName {
         return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(escaped)"
     }
 
-    /// `attr-char` of RFC 5987, but for signs that need no care.
+    /// `attr-char` of RFC 5987, without the signs that would need care.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

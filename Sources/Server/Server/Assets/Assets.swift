@@ -8,8 +8,8 @@ import StratusWire
 import Synchronization
 
 extension Routes {
-    /// The two addresses that bytes of assets go through. Both carry their credential in the path: who
-    /// has the address may use it, for as long as it is good.
+    /// Adds the two addresses at which the bytes of assets are uploaded and downloaded. The credential is in the path:
+    /// everyone who has the address may use it until it expires.
     func addAssets(to router: Router<ServerContext>) {
         router.post("assets/put/:token") { request, context in
             await respond(to: request) {
@@ -19,7 +19,7 @@ extension Routes {
             }
         }
         addUploadsInGoes(to: router)
-        // What stands behind the token is the name under which a client wants the file.
+        // After the token comes the name under which a client wants the file.
         for path in ["assets/get/:token", "assets/get/:token/:name"] {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(path), method: method) { request, context in
@@ -40,13 +40,13 @@ extension Routes {
 
     private static let bytesPerUpload = 1_000_000
 
-    /// Streams the body into the service, as it is or as the file of a form.
+    /// Streams the body into the service, either the body itself or the file of a form.
     private func upload(
         _ token: String, _ request: Request, _ ledger: ConnectionLedger?
     ) async throws -> Response {
         let answer = try await transfer(request, ledger) { pieces in
-            // A form is a little larger than its file, which is counted as it is read, and a body in
-            // gzip says nothing of its size.
+            // A form is a little larger than its file, which is counted as it is read, and the length of a body in gzip
+            // is not the asset's.
             try await service.upload(
                 to: token, announcedBytes: pieces.isForm ? nil : pieces.announcedBytes,
                 fileName: { pieces.fileName.escaped }, pieces)
@@ -54,12 +54,12 @@ extension Routes {
         return Response(wireBytes: wireBytes(of: answer))
     }
 
-    /// Hands the bytes of a request on as they come, watched for their pace.
+    /// Passes the bytes of a request on as they arrive, and ends a transfer that is too slow.
     func transfer<Outcome: Sendable>(
         _ request: Request, _ ledger: ConnectionLedger?,
         _ body: @escaping @Sendable (UploadPieces) async throws -> Outcome
     ) async throws -> Outcome {
-        // What is handed to the disk at a time.
+        // The bytes that are written to the disk at a time.
         let memory = ledger?.memory.sibling()
         memory?.take(Self.bytesPerUpload)
         defer { memory?.giveBack(Self.bytesPerUpload) }
@@ -67,7 +67,7 @@ extension Routes {
         let progress = TransferProgress()
         let pieces = UploadPieces(
             body: request.body, progress: progress,
-            // What is inflated was given back before.
+            // Inflated bytes were given back already.
             ledger: request.isInflated ? nil : ledger,
             boundary: request.headers[.contentType].flatMap(FormFile.boundary(contentType:)),
             fileName: UploadedName(
@@ -91,9 +91,9 @@ struct UploadPieces: AsyncSequence, Sendable {
     let ledger: ConnectionLedger?
     /// Nil when the body is the asset itself.
     let boundary: [UInt8]?
-    /// What the file is called; a form says it with the file.
+    /// The name of the file; in a form, it precedes the file.
     let fileName: UploadedName
-    /// How many there must be; nil where nobody said it.
+    /// The expected number of bytes; nil if the client sent none.
     let announcedBytes: Int64?
 
     var isForm: Bool { boundary != nil }
@@ -151,11 +151,11 @@ final class UploadedName: Sendable {
 
     func set(_ name: AssetName) { self.name.withLock { $0 = name } }
 
-    /// As it may stand in an address.
+    /// The name for use in an address.
     var escaped: String? { name.withLock { $0?.escaped } }
 }
 
-/// The answer to a request for an asset: all of it, one range of it, or nothing new.
+/// The answer to a download: the whole asset, a range of it, or that it is unchanged.
 struct AssetAnswer {
     /// Bytes that are read from the disk at a time.
     private static let bytesPerRead = 256 * 1024
@@ -171,7 +171,7 @@ struct AssetAnswer {
         let tag = "\"\(download.contentTag)\""
         status = .ok
         range = 0..<size
-        // Whatever was uploaded, no browser is to show or run it as a page of this origin.
+        // Whatever was uploaded, no browser may show or run it as a page of this origin.
         headers[.contentType] = "application/octet-stream"
         let name = name ?? download.fileName.flatMap { AssetName(inAddress: $0) }
         headers[.contentDisposition] = name?.contentDisposition ?? "attachment"
@@ -210,7 +210,7 @@ struct AssetAnswer {
             while offset < range.upperBound {
                 let count = min(Int(range.upperBound - offset), Self.bytesPerRead)
                 let bytes = try await download.read(at: offset, count: count)
-                // A file that became shorter: the connection ends before the announced length.
+                // The file is shorter than announced: the connection is closed, so that the client notices.
                 guard !bytes.isEmpty else { throw RequestFailure(.unexpected) }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 offset += Int64(bytes.count)

@@ -5,8 +5,8 @@ import StratusService
 import StratusWire
 
 extension Routes {
-    /// An upload that goes on where it ended, in the shapes of the IETF's draft for resumable uploads: HEAD
-    /// tells how many bytes are there, PATCH brings more, DELETE forgets them.
+    /// Adds resumable uploads in the form of the IETF's draft: HEAD returns the number of kept bytes, PATCH appends
+    /// more, DELETE removes them.
     func addUploadsInGoes(to router: Router<ServerContext>) {
         router.on("assets/put/:token", method: .head) { request, context in
             await respond(to: request) {
@@ -34,7 +34,7 @@ extension Routes {
     private func resume(
         _ token: String, _ request: Request, _ ledger: ConnectionLedger?
     ) async throws -> Response {
-        // A stranger learns nothing else than that there is nothing.
+        // For a request without a valid address, the only answer is NOT_FOUND.
         _ = try await service.keptBytes(ofUpload: token)
         guard let offset = request.headers[.uploadOffset].flatMap({ Int64($0) }), offset >= 0,
             let isLast = ["?0": false, "?1": true][request.headers[.uploadComplete] ?? ""]
@@ -75,7 +75,7 @@ extension Routes {
 }
 
 extension HTTPField.Name {
-    // The names are constants of the right form: a literal that is none fails the first test run.
+    // The names are valid constants: an invalid literal fails the first test run.
     fileprivate static let uploadOffset = Self("Upload-Offset") ?? .eTag
     fileprivate static let uploadComplete = Self("Upload-Complete") ?? .eTag
     fileprivate static let uploadLimit = Self("Upload-Limit") ?? .eTag

@@ -10,17 +10,20 @@ import StratusWire
 struct InflatedBody: AsyncSequence, Sendable {
     /// Bytes that are inflated at a time.
     private static let bytesPerPiece = 65_536
-    /// What may come of any body, however small.
+    /// Bytes that any body may inflate to, however small it is.
     private static let bytesAlwaysInflated = 1_000_000
-    /// How many bytes may come of one, beyond that. JSON comes to 20, the format itself to 1,032.
+    /// The most bytes that one byte may inflate to, beyond that. JSON reaches 20, the format itself
+    /// 1,032.
     private static let ratio = 100
 
     let body: RequestBody
-    /// What is inflated is held here until the request was answered; nil for what passes through.
+    /// Counts the inflated bytes until the request is answered; nil for a body that is passed on as
+    /// it comes.
     let held: HeldMemory?
-    /// Where what arrived is given back; nil for what is held.
+    /// Where the bytes that arrived are given back; nil for a body that is counted until the
+    /// answer.
     let passing: ConnectionLedger?
-    /// Bytes that may come of it; nil where the reader counts them.
+    /// The most bytes after inflating; nil where the reader counts them.
     let limitBytes: Int?
     let memoryWaitSeconds: Double
     let world: World
@@ -99,7 +102,7 @@ struct InflatedBody: AsyncSequence, Sendable {
     }
 }
 
-/// Takes the content coding off the bodies of requests, before anything else reads them.
+/// Inflates the bodies of requests before anything else reads them.
 struct InflatedBodies: ServerMiddleware {
     let service: CloudService
 
@@ -116,7 +119,7 @@ struct InflatedBodies: ServerMiddleware {
             if request.mayHaveLongBody { response.headers[.connection] = "close" }
             return response
         }
-        // The bytes of assets go to the disk as they come, and are counted there.
+        // The bytes of assets are written to the disk as they arrive, and are counted there.
         let isPassing = request.uri.path.hasPrefix("/assets/")
         let limits = service.settings.limits
         let held = isPassing ? nil : context.ledger?.memory.sibling()
@@ -132,12 +135,13 @@ struct InflatedBodies: ServerMiddleware {
 }
 
 extension Request {
-    /// Whether the body was inflated, so that what was announced is not what comes.
+    /// Whether the body was inflated, so that its announced length is not that of the inflated
+    /// bytes.
     var isInflated: Bool {
         headers[.contentEncoding].map { $0.lowercased() != "identity" } ?? false
     }
 
-    /// Whether the client takes answers in gzip.
+    /// Whether the client accepts answers in gzip.
     var takesGzip: Bool {
         headers[values: .acceptEncoding].flatMap { $0.split(separator: ",") }.contains { coding in
             let parts = coding.split(separator: ";").map {

@@ -1,14 +1,14 @@
 import CZlib
 import NIOCore
 
-/// Inflates gzip (RFC 1952, several members too) or zlib (RFC 1950), piece by piece.
+/// Inflates gzip (RFC 1952, also with several members) or zlib (RFC 1950), piece by piece.
 final class Inflater {
-    /// Not the format, or not intact.
+    /// The bytes are not in the format, or are damaged.
     struct Malformed: Error {}
 
-    /// zlib keeps the address, so it must not move.
+    /// zlib stores the address, so it must not change.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-    /// Whether what was read so far is whole.
+    /// Whether the input so far ends at the end of a member.
     private(set) var isComplete = false
 
     /// - Throws: ``Malformed`` when there is no memory.
@@ -22,7 +22,7 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Inflates what is there, up to a number of bytes. Fewer come only when all of the input was read.
+    /// Inflates the input, up to a number of bytes. Returns fewer only when all of the input was read.
     ///
     /// - Throws: ``Malformed``.
     func inflate(_ input: inout ByteBuffer, atMost count: Int) throws -> ByteBuffer {
@@ -53,7 +53,7 @@ final class Inflater {
                 guard input.readableBytes > 0 else { return output }
                 // Another member follows.
                 guard inflateReset(stream) == Z_OK else { throw Malformed() }
-            // No more can be done with what is there.
+            // No more can be inflated from this input.
             case Z_BUF_ERROR: return output
             default: throw Malformed()
             }
@@ -63,16 +63,16 @@ final class Inflater {
     }
 }
 
-/// Compresses what is there as a whole.
+/// Compresses a whole buffer.
 enum Gzip {
-    /// By how much an answer may become shorter: clients refuse what looks like a bomb to them, widely used
-    /// ones (AsyncHTTPClient's shared one) what comes to 25 times its size.
+    /// The highest ratio at which an answer is compressed: clients refuse answers that look like a decompression bomb,
+    /// widely used ones (AsyncHTTPClient's shared one) at 25 times the compressed size.
     static let ratioOfAnswers = 20
-    /// Of 1 to 9. A page of 200 records, 128 kB: 5.2 times smaller in 0.8 ms; with 6 it were 5.9 times
+    /// From 1 to 9. A page of 200 records with 128 kB becomes 5.2 times smaller in 0.8 ms; with 6 it would be 5.9 times
     /// in 1.6 ms.
     private static let level: Int32 = 3
 
-    /// - Returns: nil when it would not be shorter, or more than `ratio` times shorter.
+    /// - Returns: Nil if the result would not be shorter, or more than `ratio` times shorter.
     static func compressed(_ bytes: ByteBuffer, ratio: Int = 2_000) -> ByteBuffer? {
         var stream = z_stream()
         return withUnsafeMutablePointer(to: &stream) { stream in
@@ -81,7 +81,7 @@ enum Gzip {
             var output = ByteBuffer()
             let status = bytes.withUnsafeReadableBytes { input in
                 var status = Z_OK
-                // zlib does not write to its input; its type was made before `const`.
+                // zlib does not write to its input; its pointer type lacks `const`.
                 stream.pointee.next_in = UnsafeMutablePointer(
                     mutating: input.bindMemory(to: UInt8.self).baseAddress)
                 stream.pointee.avail_in = UInt32(input.count)

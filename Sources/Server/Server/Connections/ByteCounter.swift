@@ -11,31 +11,31 @@ import StratusWire
     import Darwin
 #endif
 
-/// What bytes travel as: in a connection as they are, in a stream of HTTP/2 as the content of frames.
+/// The unit in which bytes travel: buffers in a connection, the payloads of frames in a stream of HTTP/2.
 protocol CountedBytes: SendableMetatype {
     var countedBytes: Int { get }
-    /// Whether it is a request's head, and a body follows.
+    /// Whether it is the head of a request that has a body.
     var beginsBody: Bool { get }
 }
 
-/// The innermost handler of a connection: ``ByteCounter`` where bytes are bytes.
+/// The innermost handler of a connection: a ``ByteCounter`` of buffers.
 typealias ConnectionCounter = ByteCounter<ByteBuffer, IOData>
 /// The innermost handler of a stream of HTTP/2.
 typealias StreamCounter = ByteCounter<HTTP2Frame.FramePayload, HTTP2Frame.FramePayload>
 
-/// Bytes of a request that are read whatever is held: heads and short bodies always come through.
+/// Bytes of a request that are read however much memory is held: heads and short bodies are never delayed.
 private let bytesAlwaysRead = 16_384
-/// What one read may bring at the most, and what a stream's client may send before it is read.
+/// The most bytes of one read, and what a stream's client may send before it is read.
 private let bytesPerRead = 65_536
-/// How long the rest of a refused request is read, so that its answer is not lost with the connection.
+/// How long the rest of a refused request is read, so that its answer is not lost when the connection closes.
 private let lingerSeconds: Int64 = 2
 /// How long a refusal may take to be answered.
 private let answerSeconds: Int64 = 10
 
-/// The innermost handler of a connection, or of a stream of HTTP/2: counts its bytes, stops reading while
-/// memory is short, and ends it when its client is too slow (``ConnectionPace``).
+/// The innermost handler of a connection, or of a stream of HTTP/2: counts its bytes, stops reading while memory is
+/// short, and closes it when its client is too slow (``ConnectionPace``).
 ///
-/// `@unchecked`: NIO calls a handler on its channel's event loop alone.
+/// `@unchecked`: NIO calls a handler only on its channel's event loop.
 final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelDuplexHandler,
     @unchecked Sendable
 {
@@ -48,10 +48,10 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     private let world: World
     private let waitSeconds: Double
     private var pace: ConnectionPace
-    /// Where this stands in its pipeline, while it does.
+    /// The handler's context in its pipeline, while it is in one.
     private var context: ChannelHandlerContext?
     private var isLooking = false
-    /// Bytes taken for a read that is under way.
+    /// Bytes that were taken for the current read.
     private var credit = 0
     private var largestWrite = 0
     private var writtenBytes = 0
@@ -62,10 +62,10 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     private var closesAfterAnswer = false
     /// What the stream's client may send before anything of it is read.
     private var reservedBytes = 0
-    /// A stream's bytes that its connection has not sent.
+    /// A stream's bytes that its connection has not sent yet.
     private var unsentInConnection = 0
     private let isStream = Arriving.self == HTTP2Frame.FramePayload.self
-    /// Whether the connection's requests are counted by its streams; then only its pace is kept here.
+    /// Whether the connection's requests are counted by its streams; then only the time is checked here.
     var carriesStreams = false
 
     init(_ ledger: ConnectionLedger, limits: Limits, world: World) {
@@ -129,22 +129,22 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // What arrived is counted by itself now.
+        // The bytes that arrived are counted on their own now.
         ledger.memory.giveBack(credit)
         credit = 0
         context.fireChannelReadComplete()
         if pace.isWatching { look() }
     }
 
-    /// Counts what the client of a stream may send unasked, since nobody sees it before it is read. Without
-    /// room for it the stream ends at once: until it were answered, the client would have sent it.
+    /// Counts the bytes that the client of a stream may send unasked, since nothing shows them before they are read.
+    /// Without room for them the stream ends at once: before an answer could be sent, the client would have sent them.
     private func reserve(_ context: ChannelHandlerContext) -> Bool {
         do {
             try ledger.memory.takeIfFree(bytesPerRead)
             reservedBytes = bytesPerRead
             return true
         } catch {
-            // Not begun, so that the client may ask again.
+            // No memory: the stream is refused before it begins, so that the client may try again.
             if let refusal = HTTP2Frame.FramePayload.rstStream(.refusedStream) as? Leaving {
                 context.writeAndFlush(wrapOutboundOut(refusal), promise: nil)
             }
@@ -176,7 +176,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     private func closeSoon(afterSeconds seconds: Int64 = lingerSeconds) {
         context?.eventLoop.scheduleTask(in: .seconds(seconds)) { [weak self] in
             guard let self, let context else { return }
-            // An answer that is still on its way ends by its own time.
+            // An answer that is still being sent has its own time limit.
             guard unsentBytes(context) == 0 else { return closeSoon() }
             context.close(promise: nil)
         }
@@ -194,7 +194,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         context.write(data, promise: promise)
     }
 
-    /// A stream cannot say what it has not sent; each of its writes can.
+    /// A stream does not tell how much it has not sent; the promise of each write does.
     private func write(
         _ context: ChannelHandlerContext, _ data: NIOAny, _ bytes: Int,
         _ promise: EventLoopPromise<Void>?
@@ -223,7 +223,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         context.fireChannelWritabilityChanged()
     }
 
-    /// A buffer is in memory until its last byte was sent.
+    /// A buffer stays in memory until its last byte is sent.
     private func noteSent(_ unsent: Int) {
         ledger.unsent(atMost: unsent == 0 ? 0 : unsent + largestWrite)
         if unsent == 0 { largestWrite = 0 }
@@ -231,18 +231,18 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
 
     private func unsentBytes(_ context: ChannelHandlerContext) -> Int {
         if isStream { return unsentInConnection }
-        // A channel that cannot say it, in tests, has sent everything.
+        // The channels of some tests do not have the option; they have sent everything.
         return (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 
     // MARK: Time
 
-    /// Ends a connection of which something is expected that does not come in time.
+    /// Closes a connection if an expected event does not come in time.
     func expect<Outcome: Sendable>(_ outcome: EventLoopFuture<Outcome>, within seconds: Double) {
         let late = outcome.eventLoop.scheduleTask(
             in: .milliseconds(Int64(seconds * 1_000))
         ) { [weak self] in
-            // Nobody waits for the end of a connection that is given up.
+            // Nobody waits for the end of a connection that is closed for slowness.
             self?.context?.close(promise: nil)
         }
         outcome.whenComplete { _ in late.cancel() }
@@ -268,7 +268,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         noteSent(unsent)
         switch delay {
         case .head:
-            // Nobody waits for the end of a connection that is given up.
+            // Nobody waits for the end of a connection that is closed for slowness.
             context.close(promise: nil)
             return
         case .answer: return abort(context)
@@ -282,24 +282,25 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         if pace.isWatching || stopWaiting != nil || isRefused { look() }
     }
 
-    /// Ends the connection with what the client has not read, which the system would keep otherwise.
+    /// Closes the connection and drops what the client has not read, which the system would keep otherwise.
     private func abort(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         guard let options = context.channel as? any SocketOptionProvider else {
             return context.close(promise: nil)
         }
-        // Where the system refuses, the connection ends all the same.
+        // If the system refuses the option, the connection is closed all the same.
         options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in
             bound.value.close(promise: nil)
         }
     }
 
-    /// Tells the request's reader, who answers it; whoever does not answer is cut off.
+    /// Passes the failure to the reader of the request, which answers it. If no answer is sent, the connection is
+    /// closed.
     private func refuse(_ failure: RequestFailure, _ context: ChannelHandlerContext) {
         stopWaiting?()
         stopWaiting = nil
         isRefused = true
-        // By then it is answered, or never will be.
+        // By then the answer is sent, or never will be.
         closeSoon(afterSeconds: answerSeconds)
         context.fireErrorCaught(failure)
     }

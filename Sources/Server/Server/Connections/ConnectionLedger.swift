@@ -1,24 +1,24 @@
 import StratusService
 import Synchronization
 
-/// What the requests of a connection, or of a stream of HTTP/2, hold of the memory: bytes that arrived and were not answered yet, and
-/// bytes of answers that the client has not taken.
+/// The service's memory that the requests of a connection, or of a stream of HTTP/2, hold: bytes that arrived and are
+/// not answered yet, and bytes of answers that the client has not read.
 ///
-/// Bytes are held from their arrival until the answer to their request was sent. What was written to a
-/// file before that is given back by whoever wrote it (``used(_:)``).
+/// Bytes are held from their arrival until the answer to their request is sent. Bytes that are written to a file before
+/// that are given back by the code that writes them (``used(_:)``).
 final class ConnectionLedger: Sendable {
-    /// The connection or stream whose task runs.
+    /// The connection or stream whose task is running.
     @TaskLocal static var current: ConnectionLedger?
 
     private struct Request {
         var bytes = 0
         var isWhole = false
-        /// Answered before it was whole: what still comes of it is thrown away as it comes.
+        /// Whether it was answered before it arrived completely: the rest is dropped as it arrives.
         var isAnswered = false
     }
 
     private struct State {
-        /// The oldest first; the last one is still arriving unless it is whole.
+        /// The oldest first; the last one is still arriving unless it is complete.
         var requests: [Request] = []
         var unsentBytes = 0
     }
@@ -65,7 +65,7 @@ final class ConnectionLedger: Sendable {
         if isLast { memory.setBeside(Self.bytesPerConnection) }
     }
 
-    /// The answer to the oldest request was sent.
+    /// Notes that the answer to the oldest request was sent.
     func answered() {
         let (bytes, isLast) = state.withLock { state in
             guard let first = state.requests.first else { return (0, false) }
@@ -81,7 +81,7 @@ final class ConnectionLedger: Sendable {
         if isLast { memory.setBeside(Self.bytesPerConnection) }
     }
 
-    /// Bytes of the request that is being read are kept no longer.
+    /// Gives back bytes of the request that is being read.
     func used(_ bytes: Int) {
         let bytes = state.withLock { state in
             guard !state.requests.isEmpty else { return 0 }
@@ -92,10 +92,10 @@ final class ConnectionLedger: Sendable {
         memory.giveBack(bytes)
     }
 
-    /// The connection has ended; tasks that its requests began may know it for longer.
+    /// Notes that the connection has ended; tasks of its requests may refer to it for longer.
     ///
-    /// - Parameter keepsUnsent: Whether what was written is held until it was sent: a stream ends before
-    ///   the connection that carries it.
+    /// - Parameter keepsUnsent: Whether written bytes are held until they are sent: a stream ends before the connection
+    ///   that carries it.
     func end(keepsUnsent: Bool = false) {
         let unsentBytes = state.withLock { state in
             state.requests = []
@@ -111,7 +111,7 @@ final class ConnectionLedger: Sendable {
         memory.take(bytes)
     }
 
-    /// - Parameter bytes: What may still be in memory of all that was written.
+    /// - Parameter bytes: How many of the written bytes may still be in memory.
     func unsent(atMost bytes: Int) {
         let sent = state.withLock { state in
             let sent = max(0, state.unsentBytes - bytes)

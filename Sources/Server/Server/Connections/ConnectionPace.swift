@@ -1,14 +1,13 @@
 import StratusRecords
 
-/// How long a client may take: for a request's head, for its body, and to take an answer. A value
-/// without a clock; seconds are arguments.
+/// How long a client may take to send a request's head and body, and to read an answer. A value without a clock;
+/// seconds are arguments.
 ///
-/// Only the time counts that the client takes: not that in which the service does not read, or has
-/// nothing to send. For a head there is a number of seconds; for a body and for an answer there is one
-/// too, and more for the bytes that moved, at the slowest rate that is borne. So whatever trickles, each
-/// ends.
+/// Only the client's time counts: not the time in which the service does not read, or has nothing to send. A head has a
+/// number of seconds; a body and an answer have one too, and more for the bytes that moved, at the slowest rate that is
+/// allowed. So every request ends, however slowly its bytes come.
 struct ConnectionPace {
-    /// What a client is too slow at.
+    /// What a client was too slow with.
     enum Delay: Equatable {
         case head
         case body
@@ -25,9 +24,9 @@ struct ConnectionPace {
     private var isBodyArriving = false
     private var bodyBytes = 0
     private var bodySecondsTaken = 0.0
-    /// Since when the service waits for bytes of the client.
+    /// Since when the service has been waiting for bytes of the client.
     private var readSince: Double?
-    /// Since when there are bytes that the client has not taken.
+    /// Since when there have been bytes that the client has not read.
     private var unsentSince: Double?
     private var answerSecondsTaken = 0.0
     private var answerBytes = 0
@@ -39,12 +38,12 @@ struct ConnectionPace {
         bytesPerSecond = Double(limits.minimumBytesPerSecond)
     }
 
-    /// How often to look, where there is something to watch.
+    /// How often to check, while something is watched.
     var secondsPerLook: Double {
         max(0.02, min(1, min(headSeconds, bodySeconds, answerSeconds) / 4))
     }
 
-    /// Whether something is under way whose time is limited.
+    /// Whether something with a time limit is running.
     var isWatching: Bool { headBegan != nil || isBodyArriving || unsentSince != nil }
 
     // MARK: What happens
@@ -53,7 +52,7 @@ struct ConnectionPace {
         if readSince == nil { readSince = now }
     }
 
-    /// The service reads no further for now.
+    /// Notes that the service stops reading for now.
     mutating func paused(at now: Double) {
         if let readSince { bodySecondsTaken += now - readSince }
         readSince = nil
@@ -68,7 +67,7 @@ struct ConnectionPace {
         }
     }
 
-    /// A head is whole; its body begins.
+    /// Notes that a head is complete; its body begins.
     mutating func headEnded() {
         headBegan = nil
         isBodyArriving = true
@@ -85,7 +84,7 @@ struct ConnectionPace {
         answerBytes = 0
     }
 
-    /// - Parameter unsentBytes: What the system has not taken yet of all that was written.
+    /// - Parameter unsentBytes: How many of the written bytes the system has not taken yet.
     mutating func wrote(_ bytes: Int, unsentBytes: Int, at now: Double) {
         answerBytes += bytes
         noteUnsent(unsentBytes, at: now)
@@ -98,7 +97,7 @@ struct ConnectionPace {
 
     // MARK: What follows
 
-    /// - Parameter unsentBytes: What the system has not taken yet of all that was written.
+    /// - Parameter unsentBytes: How many of the written bytes the system has not taken yet.
     mutating func delay(unsentBytes: Int, at now: Double) -> Delay? {
         noteUnsent(unsentBytes, at: now)
         if let headBegan, now - headBegan > headSeconds { return .head }

@@ -3,9 +3,8 @@ import NIOCore
 import StratusRecords
 import Synchronization
 
-/// Counts the open connections of each network address and closes those that are too many: more than an
-/// address may have, or more than it leaves free of all. So those of others always find a place, whoever
-/// opens how many.
+/// Counts the open connections of each network address and refuses new ones beyond a limit: the most that an address
+/// may have, and the most that leaves as many places free as it takes. So there is always a place for other addresses.
 final class Connections: Sendable {
     private struct Open {
         var count = 0
@@ -23,7 +22,7 @@ final class Connections: Sendable {
         self.proxies = proxies
     }
 
-    /// Addresses with open connections; as many connections as `Limits.connections` bound them.
+    /// Addresses with open connections; at most `Limits.connections`.
     var addresses: Int { open.withLock { $0.byAddress.count } }
 
     /// Open connections.
@@ -34,7 +33,7 @@ final class Connections: Sendable {
     fileprivate func opened(_ address: String, isProxy: Bool) -> Bool {
         open.withLock { open in
             let own = open.byAddress[address, default: 0]
-            // All of a proxy's come from one address.
+            // All connections of a proxy come from one address.
             guard isProxy || own < min(maximumPerAddress, maximum - open.count) else {
                 return false
             }
@@ -54,13 +53,13 @@ final class Connections: Sendable {
 
     /// One connection's handler.
     ///
-    /// `@unchecked`: NIO calls a handler on its channel's event loop alone.
+    /// `@unchecked`: NIO calls a handler only on its channel's event loop.
     private final class Counter: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable
     {
         typealias InboundIn = Never
 
         private let connections: Connections
-        /// Under which address it was counted; nil before and after.
+        /// The address under which it was counted; nil before and after.
         private var address: String?
 
         init(_ connections: Connections) {

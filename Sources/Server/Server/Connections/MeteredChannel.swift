@@ -9,16 +9,16 @@ import StratusRecords
 import StratusRuntime
 import StratusService
 
-/// Sets connections up: TLS where there is a certificate, the ``ByteCounter``, and HTTP: 1.1, or 2 where
-/// the client asks for it within TLS.
+/// Sets up connections: TLS if there is a certificate, the ``ByteCounter``, and HTTP/1.1, or HTTP/2 if the client asks
+/// for it within TLS.
 struct MeteredChannel: ServerChildChannel {
-    /// How a connection's requests come.
+    /// The protocol of a connection's requests.
     enum Served: Sendable {
         case http1(HTTP1Channel.Value, ConnectionLedger)
         case http2(StreamsChannel.Value)
     }
 
-    /// A connection that is being served, once it is known how.
+    /// A connection that is being served; its protocol is known later.
     struct Value: ServerChildChannelValue {
         let channel: any Channel
         let served: EventLoopFuture<Served>
@@ -43,7 +43,7 @@ struct MeteredChannel: ServerChildChannel {
             }
             try pipeline.addHandler(counter)
             try pipeline.addHandler(connections.handler())
-            // Between two reads it is decided whether there is room for another one.
+            // One message per read, so that there is a check for free memory between two reads.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
             // A large answer is written in turns with the loop's other connections: else one of 16 MB whose
             // client takes it at once is written to its end before anybody else is served.
@@ -72,7 +72,7 @@ struct MeteredChannel: ServerChildChannel {
         }
     }
 
-    /// Waits for what the client wants to speak, as long as for a request's head.
+    /// Waits until the client has chosen a protocol, at most as long as for a request's head.
     private func negotiate(
         _ channel: any Channel, _ counter: ConnectionCounter, _ logger: Logger
     ) throws -> EventLoopFuture<Served> {
@@ -101,12 +101,12 @@ struct MeteredChannel: ServerChildChannel {
                 await streams.handle(connection, on: value.channel, logger)
             }
         } catch {
-            logger.debug("A connection ended before it was clear what it speaks: \(error)")
+            logger.debug("A connection ended before its protocol was known: \(error)")
         }
     }
 }
 
-/// What connections and their streams are measured by.
+/// The objects that count and limit connections and their streams.
 struct ConnectionMeter: Sendable {
     let proxies: TrustedProxies
     let budget: MemoryBudget

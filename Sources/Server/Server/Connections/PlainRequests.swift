@@ -2,15 +2,15 @@ import NIOCore
 import StratusRecords
 import StratusWire
 
-/// Answers who speaks plain HTTP to a port for TLS, in front of the TLS handler: else the connection would
-/// just end. No record of TLS begins with a letter.
+/// Answers clients that speak plain HTTP to a port for TLS; otherwise the connection would just be closed. It is in
+/// front of the TLS handler: no record of TLS begins with a letter.
 ///
-/// `@unchecked`: NIO calls a handler on its channel's event loop alone.
+/// `@unchecked`: NIO calls a handler only on its channel's event loop.
 final class PlainRequests: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Bytes of a refused request that are read and forgotten, so that its client can read the answer.
+    /// Bytes of a refused request that are read and dropped, so that its client can read the answer.
     private static let forgottenBytes = 1_000_000
 
     private let newUUID: @Sendable () -> String

@@ -7,7 +7,7 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// Who is told where requests and answers begin and end: a ``ByteCounter``.
+/// Observes where requests and answers begin and end: a ``ByteCounter``.
 protocol RequestWatching: AnyObject {
     var ledger: ConnectionLedger { get }
 
@@ -19,10 +19,10 @@ protocol RequestWatching: AnyObject {
 
 extension ByteCounter: RequestWatching {}
 
-/// Tells the ``ByteCounter`` of a connection or stream where requests and answers begin and end. Stands
-/// behind the codec.
+/// Reports to the ``ByteCounter`` of a connection or stream where requests and answers begin and end. Comes after the
+/// codec.
 ///
-/// `@unchecked`: NIO calls a handler on its channel's event loop alone.
+/// `@unchecked`: NIO calls a handler only on its channel's event loop.
 final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -32,14 +32,14 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
     private let bytes: any RequestWatching
     private let proxies: TrustedProxies
     private let peer: SocketAddress?
-    /// Headers of a request, where no codec counts them.
+    /// The most headers of a request, where no codec counts them.
     private let headersPerRequest: Int?
     /// Whether a request's body is arriving.
     private var isArriving = false
-    /// Whether the stream is given up; what still arrives of it is thrown away.
+    /// Whether the stream was refused; what still arrives is dropped.
     private var isRefused = false
 
-    /// - Parameter headersPerRequest: For a stream of HTTP/2; nil for a connection.
+    /// - Parameter headersPerRequest: The limit for a stream of HTTP/2; nil for a connection.
     init(
         _ bytes: any RequestWatching, proxies: TrustedProxies, peer: SocketAddress?,
         headersPerRequest: Int? = nil
@@ -56,13 +56,13 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
         case .head(let head):
             guard head.headerFields.count <= headersPerRequest ?? .max else {
                 isRefused = true
-                // Later: the connection must know first that there is such a stream. Nobody waits for its end.
+                // Not at once: the connection must first have registered the stream. Nobody waits for its end.
                 let stream = context.channel
                 return context.eventLoop.execute { stream.close(promise: nil) }
             }
             bytes.headArrived()
             isArriving = true
-            // All of a proxy's connections carry requests of whoever comes.
+            // A proxy's connections carry requests of many clients.
             if !proxies.isEmpty {
                 let client = proxies.client(
                     peer: peer, forwardedFor: head.headerFields[values: .forwardedFor])
@@ -77,7 +77,7 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
         context.fireChannelRead(data)
     }
 
-    /// A stream that goes with its connection says nothing; its body must not look whole.
+    /// A stream that ends with its connection passes no end on, since its body must not look complete.
     func channelInactive(context: ChannelHandlerContext) {
         if isArriving, headersPerRequest != nil {
             context.fireErrorCaught(RequestFailure(.bodyBroken, unreadBody: .refused))
@@ -91,7 +91,7 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
             if head.status.kind != .informational {
                 bytes.answerBegins(closing: head.headerFields[.connection] == "close")
             }
-            // HTTP/2 knows no such header: each stream ends by itself.
+            // HTTP/2 does not have this header: each stream ends on its own.
             if headersPerRequest != nil { head.headerFields[.connection] = nil }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)

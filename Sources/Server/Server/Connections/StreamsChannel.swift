@@ -7,11 +7,10 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP2
 import StratusRecords
 
-/// Serves the streams of a connection of HTTP/2, each with one request and a ``StreamCounter`` of its
-/// own.
+/// Serves the streams of a connection of HTTP/2, each with one request and its own ``StreamCounter``.
 ///
-/// What a client may do without being read is bounded here: streams at a time, frames that reset or
-/// control, the bytes of heads. NIO ends a connection that goes beyond.
+/// Limits what a client may send without being read: streams at a time, frames that reset or control, the bytes of
+/// heads. NIO closes a connection that goes beyond.
 struct StreamsChannel: Sendable {
     typealias Stream = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -23,13 +22,13 @@ struct StreamsChannel: Sendable {
 
     typealias Value = NIOHTTP2Handler.AsyncStreamMultiplexer<ServedStream>
 
-    /// Requests of a connection at a time.
+    /// The most requests of a connection at a time.
     private static let streamsPerConnection = 100
-    /// Bytes of a request's head; each header counts 32 more than it has.
+    /// The most bytes of a request's head; each header counts 32 more than it has.
     private static let headBytes = 32_768
-    /// Frames that wait to be sent because the client reads nothing.
+    /// The most frames that wait to be sent while the client does not read.
     private static let bufferedControlFrames = 500
-    /// How long requests go on once the service wants to stop.
+    /// How long requests may continue once the service is stopping.
     private static let graceSeconds: Int64 = 30
 
     let http: HTTP1Channel
@@ -51,9 +50,9 @@ struct StreamsChannel: Sendable {
                 value: min(Self.headBytes, meter.limits.requestHeadBytes)),
         ]
         configuration.connection.maximumBufferedControlFrames = Self.bufferedControlFrames
-        // What a client had sent of streams that were refused all at once is ignored.
+        // Frames that a client had sent for streams that were refused all at once are ignored.
         configuration.connection.maximumRecentlyResetStreams = 2 * Self.streamsPerConnection
-        // The manager counts from the end of a stream: a connection that never has one ends by this.
+        // The manager measures from the end of a stream: this closes a connection that never has one.
         let silence = channel.eventLoop.scheduleTask(in: idle) { channel.close(promise: nil) }
         channel.closeFuture.whenComplete { _ in silence.cancel() }
         let pipeline = channel.pipeline.syncOperations
@@ -98,17 +97,17 @@ struct StreamsChannel: Sendable {
         } catch {
             logger.trace("A connection of HTTP/2 ended: \(error)")
         }
-        // It may have ended by itself, and nobody waits for it.
+        // It may be closed already, and nobody waits for its end.
         connection.close(promise: nil)
     }
 }
 
-/// Ends a connection of HTTP/2 whose client broke the rules of it; NIO has told the client why.
+/// Closes a connection of HTTP/2 whose client broke the protocol; NIO has sent the client the reason.
 private final class Failures: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTP2Frame
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // One stream's trouble is its own.
+        // An error of one stream does not affect the others.
         if error is NIOHTTP2Errors.StreamError { return }
         // Nobody waits for the end of a connection that is given up.
         context.close(promise: nil)

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The proxies whose word is believed about where a request comes from: networks of addresses, such as
-/// `10.0.0.0/8` or `2001:db8::/32`.
+/// The proxies that are trusted to say where a request comes from: networks of addresses, such as `10.0.0.0/8` or
+/// `2001:db8::/32`.
 public struct TrustedProxies: Hashable, Sendable {
     private struct Network: Hashable, Sendable {
         var bytes: [UInt8]
@@ -19,14 +19,14 @@ public struct TrustedProxies: Hashable, Sendable {
 
     private var networks: [Network] = []
 
-    /// Nobody is trusted.
+    /// No proxy is trusted.
     public static let none = TrustedProxies()
 
     private init() {}
 
-    /// Reads networks with commas between them; an address alone is a network of one.
+    /// Reads networks separated by commas; a single address is a network of one.
     ///
-    /// - Returns: nil when one of them is none.
+    /// - Returns: Nil when one of them is invalid.
     public init?(_ text: String) {
         for part in text.split(separator: ",") {
             let halves = part.filter { $0 != " " }.split(
@@ -46,16 +46,15 @@ public struct TrustedProxies: Hashable, Sendable {
 
     var isEmpty: Bool { networks.isEmpty }
 
-    /// Names the network that a request comes from: the peer's, or where the peer is trusted the last
-    /// in `X-Forwarded-For` that is not trusted itself. What stands before that one anybody may have
-    /// written.
+    /// The network that a request comes from: the peer's or, if the peer is trusted, that of the last address in
+    /// `X-Forwarded-For` that is not itself trusted. Anybody may have written what precedes it.
     func client(peer: SocketAddress?, forwardedFor headers: [String]) -> String {
         guard let peer else { return NetworkAddress.unknown }
         var client = peer
-        // A header that comes more than once is one list.
+        // A header that occurs more than once is one list.
         var rest = headers.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         while contains(client), let last = rest.popLast() {
-            // Not an address: the proxy says "unknown" or a name.
+            // Not an address: the proxy wrote "unknown" or a name.
             guard let next = Self.address(String(last.filter { $0 != " " })) else {
                 return NetworkAddress.unknown
             }
@@ -70,7 +69,7 @@ public struct TrustedProxies: Hashable, Sendable {
     }
 
     private static func address(_ text: String) -> SocketAddress? {
-        // Nil is the answer: the text is no address.
+        // Nil is the result: the text is not an address.
         try? SocketAddress(ipAddress: text, port: 0)
     }
 }

@@ -4,7 +4,7 @@ import StratusService
 import StratusWire
 
 extension Routes {
-    /// `POST /dev/sign-in` signs in whoever says a name; only with `--dev`.
+    /// `POST /dev/sign-in` signs in a user by name without any proof; only with `--dev`.
     func addDevelopment(to router: Router<ServerContext>) {
         router.post("dev/sign-in") { request, _ in
             await respond(to: request) {

@@ -4,7 +4,7 @@ import StratusService
 import StratusWire
 
 extension Routes {
-    /// `/dev/faults`: what shall go wrong; only with `--dev`.
+    /// `/dev/faults` reads and changes the fault script; only with `--dev`.
     func addFaults(_ faults: FaultScript, to router: Router<ServerContext>) {
         let path: RouterPath = "dev/faults"
         router.post(path) { request, _ in

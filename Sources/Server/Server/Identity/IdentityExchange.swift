@@ -6,7 +6,7 @@ import StratusWire
 extension Routes {
     static let identityExchangePath = "/auth/oidc"
 
-    /// `POST /auth/oidc` exchanges an identity token for a web-auth token, where a provider is
+    /// `POST /auth/oidc` exchanges an identity token for a web-auth token, if a provider is
     /// configured.
     func addIdentityExchange(to router: Router<ServerContext>) {
         addExchange(

@@ -2,21 +2,21 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Where the public keys of an identity provider are: at an address, or in a file.
+/// The place of an identity provider's public keys: an address or a file.
 public struct IdentityProviderKeys: Sendable {
-    /// Keys that cannot be had.
+    /// The address answered with another status than 200.
     public struct Unavailable: Error {
         public var httpStatus: UInt
     }
 
-    /// Bytes of a set of keys at the most.
+    /// The most bytes of a set of keys.
     private static let maximumBytes = 1_000_000
     private static let timeoutSeconds: Int64 = 10
 
     private let place: String
 
-    /// - Parameter place: `https://…`, `http://…` of this machine, or a path.
-    /// - Returns: nil for an address that is neither.
+    /// - Parameter place: An `https://…` address, an `http://…` address of this machine, or a path.
+    /// - Returns: Nil for any other address.
     public init?(_ place: String) {
         if place.contains("://"), !place.hasPrefix("https://") {
             let host = place.dropFirst("http://".count).prefix { $0 != ":" && $0 != "/" }
@@ -27,7 +27,7 @@ public struct IdentityProviderKeys: Sendable {
         self.place = place
     }
 
-    /// Reads the keys anew.
+    /// Reads the keys from the file or the address.
     public func fetch() async throws -> String {
         guard place.contains("://") else {
             return try String(contentsOfFile: place, encoding: .utf8)

@@ -4,10 +4,10 @@ import StratusService
 import StratusWire
 
 extension Routes {
-    /// `POST /auth/password` exchanges an e-mail address and a password for a web-auth token: the way in
-    /// for a program without a browser. Guesses are counted as those of the page.
+    /// `POST /auth/password` exchanges an e-mail address and a password for a web-auth token: the sign-in of a program
+    /// without a browser. Guesses are counted together with those of the page.
     ///
-    /// Pages of other origins have the sign-in page: they are told nothing here.
+    /// Pages of other origins use the sign-in page: they cannot read this answer.
     func addPasswordExchange(to router: Router<ServerContext>) {
         addExchange(
             of: PasswordExchange.Request.self, at: "/auth/password", maximumBytes: 16_384,

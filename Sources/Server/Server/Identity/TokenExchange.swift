@@ -3,7 +3,7 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// What a program without a browser can show of a person, for a web-auth token.
+/// A proof of a person's identity that a program without a browser exchanges for a web-auth token.
 protocol TokenExchange: WireReadable {
     var container: String { get }
     var environment: ContainerEnvironment { get }
@@ -15,9 +15,9 @@ protocol TokenExchange: WireReadable {
 }
 
 extension Routes {
-    /// Answers an exchange to apps with an API token.
+    /// Adds an exchange for apps with an API token.
     ///
-    /// - Parameter maximumBytes: How long a body may be; much less than that of other requests.
+    /// - Parameter maximumBytes: The most bytes of a body, much less than for other requests.
     func addExchange<Exchange: TokenExchange>(
         of _: Exchange.Type, at path: String, maximumBytes: Int,
         to router: Router<ServerContext>

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// The name of a metric, and the labels that tell its series apart.
+/// The name of a metric, and the labels that distinguish its series.
 struct MetricSeries: Hashable, Comparable, Sendable {
     let name: String
     private let labels: String
@@ -15,14 +15,14 @@ struct MetricSeries: Hashable, Comparable, Sendable {
         (left.name, left.labels) < (right.name, right.labels)
     }
 
-    /// As a line of the text format begins.
+    /// The beginning of a line of the text format.
     func text(_ suffix: String = "", _ label: (String, String)? = nil) -> String {
         let own = label.map { [Self.label($0)] } ?? []
         let all = (labels.isEmpty ? [] : [labels]) + own
         return name + suffix + (all.isEmpty ? "" : "{\(all.joined(separator: ","))}")
     }
 
-    /// Letters, digits and underscores, as the format wants names.
+    /// The text with only letters, digits and underscores, as the format requires of names.
     private static func name(_ text: String) -> String {
         String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
@@ -62,7 +62,7 @@ final class MetricGauge: RecorderHandler, Sendable {
     }
 }
 
-/// How often something took how long, or was how large.
+/// The distribution of durations or sizes.
 final class MetricHistogram: TimerHandler, RecorderHandler, Sendable {
     struct Value {
         var buckets = [UInt64](repeating: 0, count: bounds.count)
@@ -70,7 +70,7 @@ final class MetricHistogram: TimerHandler, RecorderHandler, Sendable {
         var count: UInt64 = 0
     }
 
-    /// Seconds, each bucket up to and with its bound.
+    /// Upper bounds of the buckets in seconds, each inclusive.
     static let bounds = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60,
     ]

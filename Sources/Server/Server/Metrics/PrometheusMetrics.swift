@@ -1,8 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// Keeps what is counted through swift-metrics, and writes it as Prometheus reads it (text format
-/// 0.0.4).
+/// Keeps the values of swift-metrics, and writes them in Prometheus's text format 0.0.4.
 public final class PrometheusMetrics: MetricsFactory {
     private struct State {
         var counters: [MetricSeries: MetricCounter] = [:]
@@ -55,12 +54,12 @@ public final class PrometheusMetrics: MetricsFactory {
         }
     }
 
-    // Series stay: what was counted once is still true.
+    // Series stay, since a count remains true.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// Everything, a series a line, in the order of names.
+    /// All series, one per line, in the order of names.
     public func text() -> String {
         let (counters, gauges, histograms) = state.withLock {
             ($0.counters, $0.gauges, $0.histograms)

@@ -6,8 +6,8 @@ import StratusService
 import StratusWire
 import Synchronization
 
-/// Counts requests by route and status, how long each route takes, and errors by code. A route is named
-/// as it is declared (`/database/1/{container}/…`), so no label has a container's or user's name.
+/// Counts requests by route and status, the time of each route, and errors by code. A route is named as it is declared
+/// (`/database/1/{container}/…`), so no label contains a container's or user's name.
 final class RequestMetrics: Sendable {
     private struct Kind: Hashable {
         var route: String
@@ -72,14 +72,14 @@ struct RequestCounting: ServerMiddleware {
         return response
     }
 
-    /// Methods that nobody declared are one, whatever a client calls them.
+    /// All methods that no route declares have one name, whatever a client sends.
     private static func name(_ method: HTTPRequest.Method) -> String {
         [.get, .head, .post, .options, .delete].contains(method) ? method.rawValue : "other"
     }
 }
 
 extension Routes {
-    /// `GET /metrics`, for this machine's own programs, and elsewhere for who shows the token.
+    /// `GET /metrics`, for programs on this machine, and for others with the metrics token.
     func addMetrics(to router: Router<ServerContext>) {
         guard let metrics else { return }
         router.get("metrics") { request, context in
@@ -107,11 +107,11 @@ extension Routes {
         {
             let shown = Array(shown.dropFirst(7).utf8)
             let token = Array(metricsToken.utf8)
-            // Compared without an early end.
+            // Compared in constant time.
             return shown.count == token.count
                 && zip(shown, token).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
         }
-        // What stands before the service is on this machine too, and whoever comes through it is not.
+        // A proxy in front of the service may be on this machine too, but its clients are not.
         guard publicOrigin == nil, proxies.isEmpty, request.headers[.forwardedFor] == nil,
             let peer = context.remoteAddress?.ipAddress
         else { return false }
@@ -122,6 +122,6 @@ extension Routes {
 extension ServiceError {
     static let metricsAreForOthers = ServiceError(
         .accessDenied,
-        "Metrics are for this machine's own programs, or for who shows the token of --metrics-token."
+        "Metrics are only for this machine's own programs, or with the token of --metrics-token."
     )
 }

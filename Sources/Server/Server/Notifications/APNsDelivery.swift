@@ -7,10 +7,10 @@ import StratusRuntime
 import StratusService
 import StratusWire
 
-/// Hands notifications to Apple's push service over HTTP/2.
+/// Sends notifications to Apple's push service over HTTP/2.
 ///
-/// One connection to each environment is kept and reused. Each request shows a provider token, which is
-/// signed anew after 40 minutes: the push service wants one that is 20 to 60 minutes old.
+/// One connection to each environment is kept and reused. Each request has a provider token, which is signed again
+/// after 40 minutes: the push service wants one that is 20 to 60 minutes old.
 ///
 /// Source: Apple's "Sending notification requests to APNs" and "Handling notification responses from
 /// APNs".
@@ -23,8 +23,8 @@ public struct APNsDelivery: PushDelivery {
     private static let answerBytes = 16_384
 
     /// - Parameters:
-    ///   - client: The connections; one of the caller's own is also the caller's to close.
-    ///   - attemptSeconds: How long one attempt may take, the connection included.
+    ///   - client: The HTTP client for the connections; the caller must shut down one of its own.
+    ///   - attemptSeconds: How long one attempt may take, including the connection.
     /// - Throws: ``APNsKeyError`` when the key cannot be read.
     public init(
         _ settings: APNsSettings, client: HTTPClient = .shared, attemptSeconds: Double = 30,
@@ -44,14 +44,14 @@ public struct APNsDelivery: PushDelivery {
             let status = Int(response.status.code)
             if status == 200 { return .delivered }
             let body = try await response.body.collect(upTo: Self.answerBytes)
-            // A body that is no JSON tells less than the status, which is there in any case.
+            // A body that is not JSON has no reason; the status alone decides then.
             let answer = try? body.withUnsafeReadableBytes { try readWire(Refusal.self, from: $0) }
             let seconds = response.headers.first(name: "Retry-After").flatMap(Double.init)
             let outcome = Self.outcome(status, answer, retryAfterSeconds: seconds)
             if answer?.reason == "ExpiredProviderToken" { await token.expire(text) }
             return outcome
         } catch {
-            // Not reached, or not understood: the rules above decide whether to try again.
+            // Not reached, or not understood: ``PushQueue`` decides whether to try again, and logs when it gives up.
             return .tryLater(seconds: nil)
         }
     }
@@ -72,7 +72,7 @@ public struct APNsDelivery: PushDelivery {
         return request
     }
 
-    /// What an answer other than 200 means.
+    /// The meaning of an answer other than 200.
     private static func outcome(
         _ status: Int, _ answer: Refusal?, retryAfterSeconds: Double?
     ) -> PushOutcome {
@@ -90,7 +90,7 @@ public struct APNsDelivery: PushDelivery {
     /// The body of an answer other than 200.
     private struct Refusal: WireReadable {
         var reason: String?
-        /// Since when the token is gone, in milliseconds since 1970.
+        /// When the token became invalid, in milliseconds since 1970.
         var timestamp: Int64?
 
         init(wire node: JSONNode) throws(WireError) {
@@ -100,9 +100,9 @@ public struct APNsDelivery: PushDelivery {
     }
 }
 
-/// How the push service is reached, and as whom.
+/// The address of the push service and the credentials for it.
 public struct APNsSettings: Sendable {
-    /// The signing key as PEM, as in the file that Apple hands out (`AuthKey_….p8`).
+    /// The signing key as PEM, as in the file that Apple issues (`AuthKey_….p8`).
     public var privateKey: String
     /// The key's identifier: ten characters.
     public var keyIdentifier: String
@@ -110,7 +110,7 @@ public struct APNsSettings: Sendable {
     public var teamIdentifier: String
     /// The app's bundle identifier; nil takes each container's name without `iCloud.`.
     public var topic: String?
-    /// Where the push service is, in place of Apple's addresses.
+    /// The push service's address; nil for Apple's.
     public var url: String?
 
     public init(

@@ -8,8 +8,7 @@ import StratusService
     import Foundation
 #endif
 
-/// The token with which a provider shows the push service who it is: a JWT signed with ES256, used for
-/// 40 minutes.
+/// The token that identifies a provider to the push service: a JWT signed with ES256, used for 40 minutes.
 actor APNsToken {
     private struct Claims: JWTPayload {
         var iss: IssuerClaim
@@ -36,7 +35,7 @@ actor APNsToken {
         self.world = world
     }
 
-    /// Today's token.
+    /// The current token, signed again if it is too old.
     func text() async throws -> String {
         let now = world.nowMilliseconds()
         if let known, now - known.milliseconds < Self.lifetimeMilliseconds { return known.text }
@@ -51,13 +50,13 @@ actor APNsToken {
         return text
     }
 
-    /// Signs anew next time, unless that has happened since.
+    /// Makes the next call sign again, unless that has happened since.
     func expire(_ text: String) {
         if known?.text == text { known = nil }
     }
 }
 
-/// The signing key is no ES256 key in PEM.
+/// The signing key is not an ES256 key in PEM.
 public struct APNsKeyError: Error, CustomStringConvertible {
     public let description =
         "The push service's key cannot be read. Give the .p8 file that Apple handed out."

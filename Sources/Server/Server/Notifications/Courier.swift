@@ -7,11 +7,11 @@ import StratusWire
 import Synchronization
 
 extension Routes {
-    /// The web courier: `GET /courier/aps?tok=…` is held open until there is a notification, and
-    /// answers with it, or with `{}` when its time is over.
+    /// The web courier: `GET /courier/aps?tok=…` is held open until there is a notification, and answers with it, or
+    /// with `{}` when its time is over.
     ///
-    /// The push token is the credential; whoever has the address may listen. A client that goes away
-    /// takes no notification with it. A connection serves one poll.
+    /// The push token is the credential: everyone who has the address may listen. A client that disconnects does not
+    /// lose a notification. A connection serves one poll.
     func addCourier(to router: Router<ServerContext>) {
         router.get("courier/aps") { request, context in
             var response = await respond(to: request) {
@@ -22,8 +22,8 @@ extension Routes {
                 let payload = try await poll(String(token), in: request)
                 return Response(wireBytes: NotificationPayload.wireBytes(of: payload))
             }
-            // Watching for a client that goes away uses the connection up: it is closed after the
-            // answer, and a client that is not told would send its next poll into the closing.
+            // Watching for a client that disconnects uses the connection up: it is closed after the answer. Without
+            // this header, a client would send its next poll into the closing connection.
             response.headers[.connection] = "close"
             return response
         }
@@ -42,7 +42,7 @@ extension Routes {
                 }
             }
         } catch is CancellationError {
-            // The client went away, perhaps in the moment in which a notification was taken for it.
+            // The client disconnected, perhaps just when a notification was taken for it.
             if let payload = taken.withLock({ $0 }) {
                 await service.giveBack(payload, pushToken: token)
             }

@@ -5,10 +5,10 @@ import NIOCore
 import StratusRecords
 import StratusService
 
-/// The page of a person's own account: sessions, password, recovery code, data, and its end.
+/// The page of a person's own account: sessions, password, recovery code, data, and its deletion.
 ///
-/// Every step is a form with the guards of the sign-in page, and a proof that the password was said in this browser a
-/// short time ago (Decisions/0029). No address shows anything of an account.
+/// Every step is a form with the guards of the sign-in page, and a proof that the password was entered in this browser
+/// a short time ago (Decisions/0029). No address shows anything of an account.
 extension SignInPages {
     func addAccount(to router: Router<ServerContext>) {
         for (path, template) in [("account", "account-open"), ("recover", "recover")] {
@@ -44,7 +44,7 @@ extension SignInPages {
             networkAddress: routes.networkAddress(of: request, context))
     }
 
-    /// What the form belongs to: checked before anything is done.
+    /// The secret that the form is bound to, which is checked before anything is done.
     private func secret(of request: Request) -> String { request.cookies[cookieName]?.value ?? "" }
 
     private func act(
@@ -92,7 +92,7 @@ extension SignInPages {
         }
     }
 
-    /// Shows a form again with what was refused.
+    /// Shows a form again with the sentence of a refusal.
     private func retrying(
         _ template: String, _ request: Request, _ fields: Fields,
         _ work: () async throws -> Response
@@ -148,7 +148,7 @@ extension SignInPages {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(.iso8601)
     }
 
-    /// The archive as it is made: nothing waits for the whole of it.
+    /// Streams the archive while it is made, without holding it in memory.
     private func archive(of account: OwnAccount, for turn: ArchiveTurn) -> Response {
         var headers = HTTPFields()
         headers[.contentType] = "application/x-tar"
@@ -159,7 +159,7 @@ extension SignInPages {
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody { writer in
-                // The archive writes one piece after the other, and nobody else has the writer meanwhile.
+                // The archive writes one piece after the other, and nothing else uses the writer in the meantime.
                 nonisolated(unsafe) var open = writer
                 try await service.writeArchive(of: account, for: turn) { bytes in
                     try await open.write(ByteBuffer(bytes: bytes))

@@ -18,7 +18,7 @@ extension PageTemplates {
         {{/page}}
         """
 
-    /// What every form of the account's page has besides its own fields.
+    /// The hidden fields of every form on the account's page.
     private static let hidden = """
         <input type="hidden" name="form" value="{{form}}">\
         <input type="hidden" name="proof" value="{{proof}}">

@@ -1,11 +1,10 @@
 import StratusRecords
 import StratusWire
 
-/// Takes the file out of a `multipart/form-data` body (RFC 7578) as the body arrives.
+/// Extracts the file from a `multipart/form-data` body (RFC 7578) as the body arrives.
 ///
-/// The file is the first part with a file name, whatever the part is called, or one called `file` or
-/// `files`; parts before it are passed over, what follows it is ignored. Holds no more than one piece and a
-/// boundary.
+/// The file is the first part with a file name, whatever the part's name, or one with the name `file` or `files`. Parts
+/// before it are skipped, and everything after it is ignored. Holds at most one piece and a boundary in memory.
 struct FormFile {
     private enum State {
         /// Before the first boundary, or inside another part.
@@ -15,20 +14,20 @@ struct FormFile {
         case complete
     }
 
-    /// Bytes of the head lines of one part.
+    /// The most bytes in the head lines of one part.
     private static let headBytes = 8_192
     private static let headEnd = Array("\r\n\r\n".utf8)
 
-    /// What the file is called; nil before its part began, and where it has no name.
+    /// The name of the file; nil before its part began, and when it has no name.
     private(set) var fileName: AssetName?
-    /// `\r\n--` and the boundary.
+    /// `\r\n--`, followed by the boundary.
     private let delimiter: [UInt8]
     private var state = State.passing
-    /// What was read and may belong to a boundary or a head. A line end is put before the body, since
-    /// the first boundary may stand without one.
+    /// Bytes that were read and may belong to a boundary or a head. A line end is put before the body, since the first
+    /// boundary may come without one.
     private var rest: [UInt8] = Array("\r\n".utf8)
 
-    /// - Parameter boundary: As the content type names it.
+    /// - Parameter boundary: The boundary in the content type.
     init(boundary: [UInt8]) {
         delimiter = Array("\r\n--".utf8) + boundary
     }
@@ -38,7 +37,7 @@ struct FormFile {
     /// Reads a piece of the body.
     ///
     /// - Returns: The bytes of the file in it.
-    /// - Throws: ``RequestFailure`` when the body is no such form.
+    /// - Throws: ``RequestFailure`` when the body is not such a form.
     mutating func read(_ bytes: [UInt8]) throws -> [UInt8] {
         guard !isComplete else { return [] }
         rest += bytes
@@ -53,7 +52,7 @@ struct FormFile {
                 rest.removeFirst(found + delimiter.count)
                 state = .readingHead
             case .readingHead:
-                // Two hyphens behind the boundary end the form, without a file then.
+                // Two hyphens after the boundary end the form: it has no file.
                 if rest.starts(with: "--".utf8) {
                     throw RequestFailure(.malformedForm, unreadBody: .refused)
                 }
@@ -64,7 +63,7 @@ struct FormFile {
                     return file
                 }
                 let head = String(decoding: rest[..<end], as: UTF8.self)
-                // One line end stays: an empty part's boundary follows the head at once.
+                // One line end stays: the boundary of an empty part follows its head at once.
                 rest.removeFirst(end + 2)
                 state = Self.isFile(head) ? .inFile : .passing
                 if case .inFile = state {

@@ -11,7 +11,7 @@ enum PageTemplates {
         @media(prefers-color-scheme:dark){body{color:#eee;background:#161616}a{color:#8ec5ff}}
         """
 
-    /// Hands the token, or the reason why there is none, to the page that opened this one.
+    /// Posts the token, or the reason why there is none, to the page that opened this one.
     static let script = """
         const d=document.body.dataset;if(window.opener&&d.origins){\
         const m=d.token?{ckSession:d.token,ckWebAuthToken:d.token}:{errorMessage:d.error};\

@@ -6,11 +6,11 @@ import Mustache
 import NIOCore
 import StratusRecords
 
-/// The pages for people: plain HTML that needs no script but to tell the page that opened it.
+/// The pages for people: plain HTML, whose only script posts to the page that opened it.
 struct Pages: Sendable {
     private let library: MustacheLibrary
 
-    /// - Throws: when a template is no template, which the first test run shows.
+    /// - Throws: when a template is invalid, which the first test run shows.
     init() throws {
         library = MustacheLibrary(
             templates: [
@@ -29,8 +29,8 @@ struct Pages: Sendable {
     /// A page.
     ///
     /// - Parameters:
-    ///   - values: What the template names; text is escaped.
-    ///   - formTarget: An origin besides our own to which the form's answer may lead.
+    ///   - values: The values for the template's names; text is escaped.
+    ///   - formTarget: An origin besides our own to which the form's answer may redirect.
     func response(
         _ template: String, _ values: [String: Any], status: HTTPResponse.Status = .ok,
         formTarget: String? = nil
@@ -57,7 +57,7 @@ struct Pages: Sendable {
 }
 
 extension HTTPField.Name {
-    // The names are constants of the right form: a literal that is none fails the first test run.
+    // The names are valid constants: an invalid literal fails the first test run.
     static let referrerPolicy = Self("Referrer-Policy") ?? .eTag
     static let forwardedFor = Self("X-Forwarded-For") ?? .eTag
 }

@@ -5,8 +5,8 @@ import StratusService
 import StratusWire
 
 extension Routes {
-    /// `GET /share/{shortGUID}` is where a share's link leads in a browser: the same page for every
-    /// link, good or not. What is shared is the app's to show, to those it is for.
+    /// `GET /share/{shortGUID}` is what a share's link opens in a browser: the same page for every
+    /// link, valid or not. Only the app shows what is shared, to those whom it is shared with.
     func addSharePage(to router: Router<ServerContext>) {
         router.get("share/:shortGUID") { _, _ in
             var headers = HTTPFields()
@@ -19,7 +19,7 @@ extension Routes {
         }
     }
 
-    /// Writes the addresses out that the service knows the paths of only.
+    /// Makes full addresses of those of which the service knows only the path.
     func finish(_ answer: inout RecordsResolve.Answer, _ request: Request) {
         let origin = origin(of: request)
         for index in answer.items.indices {

@@ -6,10 +6,10 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// The pages on which people sign in, make an account and sign out.
+/// The pages on which people sign in, create an account and sign out.
 ///
-/// A form is taken only with its sealed token, with the cookie that belongs to the token, and from a
-/// page of our own origin (Decisions/0008).
+/// A form is accepted only with its sealed token, with the cookie that belongs to the token, and from a page of our own
+/// origin (Decisions/0008).
 struct SignInPages: Sendable {
     let routes: Routes
     let pages: Pages
@@ -32,7 +32,7 @@ struct SignInPages: Sendable {
             }
         }
         addAccount(to: router)
-        // Where an app that took its token sends the browser, so that no address with a token stays there.
+        // An app that took its token sends the browser here, so that no address with a token stays visible.
         router.get("auth/signed-in") { request, _ in
             await page(of: request) {
                 let place = try await service.signInPlace(Fields(request)["request"])
@@ -69,7 +69,7 @@ struct SignInPages: Sendable {
             "callback": place.callback?.text ?? "", "state": place.state,
         ]
         if place.isForDevice {
-            // Said again by the links between the pages.
+            // Repeated in the links between the pages.
             values["way"] =
                 "&callback=\(Self.escaped(fields["callback"]))&state=\(Self.escaped(place.state))"
             values["stays"] = true
@@ -111,7 +111,7 @@ struct SignInPages: Sendable {
         }
     }
 
-    /// Gives the token to the app: to its own address, or to the page that opened this one.
+    /// Gives the token to the app: redirects to its own address, or posts to the page that opened this one.
     private func handOver(_ token: String, at place: SignInPlace) -> Response {
         if let callback = place.callback {
             var response = Response(status: .seeOther)
@@ -170,8 +170,8 @@ struct SignInPages: Sendable {
         return fields
     }
 
-    /// Whether a form comes from a page of our own origin. Old browsers do not say; then the token and
-    /// the cookie alone stand for it.
+    /// Whether a form comes from a page of our own origin. Old browsers do not send that; then only the token and the
+    /// cookie protect the form.
     private func isFromHere(_ request: Request) -> Bool {
         if let site = request.headers[.secFetchSite], site != "same-origin" { return false }
         guard let origin = request.headers[.origin] else { return true }
@@ -180,7 +180,7 @@ struct SignInPages: Sendable {
         return host.map(String.init) == request.head.authority
     }
 
-    /// Runs a page's work and turns what it throws into a page.
+    /// Runs a page's work and turns an error into a page.
     func page(
         of request: Request, _ work: () async throws -> Response
     ) async -> Response {
@@ -194,7 +194,7 @@ struct SignInPages: Sendable {
                     "openerOrigins": "*", "error": refusal.sentence,
                 ], status: .init(code: refusal.httpStatus))
         } catch {
-            // The protocol's errors have their own form; people get the reason.
+            // The protocol's errors have their own form; people get the reason as a page.
             let answer = await routes.respond(to: request) { throw error }
             var page = pages.response(
                 "message",
@@ -234,6 +234,6 @@ struct Fields {
 }
 
 extension HTTPField.Name {
-    // As in Pages.swift.
+    // As in Pages.swift: an invalid literal fails the first test run.
     static let secFetchSite = Self("Sec-Fetch-Site") ?? .eTag
 }

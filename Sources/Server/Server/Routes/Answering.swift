@@ -6,7 +6,7 @@ import StratusService
 import StratusWire
 
 extension HTTPField.Name {
-    // The names are constants of the right form: a literal that is none fails the first test run.
+    // The names are valid constants: an invalid literal fails the first test run.
     static let requestUUID = Self("X-Apple-Request-UUID") ?? .eTag
     static let serviceTime = Self("X-Stratus-Time") ?? .eTag
     static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token") ?? .eTag
@@ -20,7 +20,7 @@ extension Response {
 
     /// An answer in JSON.
     ///
-    /// - Parameter isCompressed: Whether the bytes are in gzip; nil where they never would be.
+    /// - Parameter isCompressed: Whether the bytes are in gzip; nil for an answer that is never compressed.
     init(
         status: HTTPResponse.Status = .ok, json: ByteBuffer, webAuthToken: String? = nil,
         isCompressed: Bool? = nil
@@ -38,7 +38,7 @@ extension Response {
 
     /// A failure of the whole request, with the identifier under which it was logged.
     ///
-    /// - Parameter knowsOurs: Whether the client said that it knows codes of ours.
+    /// - Parameter knowsOurs: Whether the client knows our own error codes.
     init(_ failure: RequestFailure, uuid: String, knowsOurs: Bool) {
         let body = ErrorBody(uuid: uuid, error: failure.error, records: failure.records)
         self.init(
@@ -52,10 +52,10 @@ extension Response {
 }
 
 extension Request {
-    /// Whether the client asks for what is ours alone (decision 1), and so knows it.
+    /// Whether the client asks for our extensions (decision 1), and so knows them.
     ///
-    /// Looked for in the text: it is asked more than once a request, and to decode every parameter for it
-    /// would be a tenth of what a small request costs.
+    /// Searched for in the text: it is needed more than once per request, and decoding every parameter for it would
+    /// take a tenth of the time of a small request.
     var knowsOurs: Bool {
         uri.query?.utf8.split(separator: UInt8(ascii: "&")).contains {
             $0.elementsEqual("stratusExtensions=1".utf8)
@@ -64,7 +64,7 @@ extension Request {
 }
 
 extension RequestFailure {
-    /// The status of the code, but for what HTTP itself has a number for.
+    /// The HTTP status of the code, or HTTP's own where it has a more exact one.
     var httpStatus: Int {
         switch unreadBody {
         case .tooLarge: 413
@@ -73,6 +73,6 @@ extension RequestFailure {
         }
     }
 
-    /// Whether an unread rest of the request may stand in the connection.
+    /// Whether an unread rest of the request may be in the connection.
     var endsConnection: Bool { unreadBody != nil }
 }

@@ -1,9 +1,9 @@
-/// What a `Range` header asks for (RFC 9110, section 14).
+/// The range that a `Range` header asks for (RFC 9110, section 14).
 enum ByteRange: Equatable {
     case part(Range<Int64>)
-    /// Begins behind the end.
+    /// It begins after the end.
     case unsatisfiable
-    /// Not understood, or several ranges: the header is ignored, as the standard lets a server do.
+    /// Invalid, or several ranges: the header is ignored, as the standard allows.
     case whole
 
     init(_ header: String, sizeBytes: Int64) {
@@ -25,7 +25,7 @@ enum ByteRange: Equatable {
             self = Self.part(from: first, to: min(last, sizeBytes - 1), of: sizeBytes)
         case (let first?, nil): self = Self.part(from: first, to: sizeBytes - 1, of: sizeBytes)
         case (nil, let last?):
-            // The last so many bytes.
+            // The last so many bytes of the asset.
             guard last > 0, sizeBytes > 0 else {
                 self = .unsatisfiable
                 return

@@ -2,11 +2,11 @@ import HTTPTypes
 import Hummingbird
 import StratusService
 
-/// Lets pages in browsers read the protocol's answers: those of the origins that the API token allows,
-/// of any origin where it names none.
+/// Lets pages in browsers read the protocol's answers: pages of the origins that the API token allows, or of any origin
+/// if it names none.
 ///
-/// The protocol carries its credentials in the query, never in cookies, so a page has nothing to ride
-/// on. The pages for people, which have a cookie, are nobody else's to read.
+/// The protocol has its credentials in the query, never in cookies, so a page cannot use a person's sign-in unasked.
+/// Other origins cannot read the pages for people, which have a cookie.
 struct CrossOrigin: ServerMiddleware {
     let service: CloudService
 

@@ -3,7 +3,7 @@ import Hummingbird
 import StratusService
 
 extension Routes {
-    /// `GET /health` says whether the service does all that it should: `{"status":"ready"}`.
+    /// `GET /health` returns whether the service does all of its work: `{"status":"ready"}`.
     func addHealth(to router: Router<ServerContext>) {
         router.get("health") { [service] _, _ in
             let health = service.health

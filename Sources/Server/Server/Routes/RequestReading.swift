@@ -5,13 +5,13 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// What a request says apart from its body: who asks, about which container and database.
+/// What a request says apart from its body: the credentials, the container and the database.
 struct RequestHead: Sendable {
     var address: ContainerAddress
-    /// Nil at addresses without a database segment.
+    /// Nil for paths without a database segment.
     var scope: DatabaseScope?
     var credentials: Credentials
-    /// Whether a server signed the request: then the body belongs to the credentials.
+    /// Whether a server signed the request: then the body is part of the credentials.
     var isSigned: Bool
 
     /// Reads the path's segments and the query's credentials.
@@ -48,7 +48,7 @@ struct RequestHead: Sendable {
         isSigned = HTTPField.Name.signatureParts.contains { request.headers[$0] != nil }
     }
 
-    /// What a server signed with, over a body.
+    /// The signature of a server's request over a body.
     static func signature(of request: Request, over body: ByteBuffer) -> RequestSignature {
         let parts = HTTPField.Name.signatureParts.map { request.headers[$0] ?? "" }
         return RequestSignature(
@@ -56,16 +56,16 @@ struct RequestHead: Sendable {
             body: Array(body.readableBytesView))
     }
 
-    /// Tells whether a path segment can be a container: letters, digits, dots, hyphens and
-    /// underscores, 255 at most. Identifiers that Apple gives have no others.
+    /// Whether a path segment can be a container: letters, digits, dots, hyphens and underscores, 255 at most. Apple's
+    /// identifiers have no others.
     private static func isContainer(_ segment: String) -> Bool {
         (1...255).contains(segment.utf8.count) && segment.utf8.allSatisfy(\.isInNames)
     }
 }
 
 extension HTTPField.Name {
-    /// Key, date and signature of a request from server to server. The names are constants of the right
-    /// form: a literal that is none fails the first test run.
+    /// The headers with key, date and signature of a request from server to server. The names are valid constants: an
+    /// invalid literal fails the first test run.
     static let signatureParts = [
         "X-Apple-CloudKit-Request-KeyID", "X-Apple-CloudKit-Request-ISO8601Date",
         "X-Apple-CloudKit-Request-SignatureV1",
@@ -92,8 +92,8 @@ extension ServiceError {
 }
 
 extension Request {
-    /// Whether more of a refused request may follow than is worth reading for the sake of the next one
-    /// on the same connection.
+    /// Whether the rest of a refused request may be longer than is worth reading for the next request on the same
+    /// connection.
     var mayHaveLongBody: Bool {
         if let announced = headers[.contentLength].flatMap({ Int($0) }) {
             return announced > 65_536
@@ -104,8 +104,8 @@ extension Request {
     /// Collects the body within the limit of size. Its time and its memory are watched where it arrives
     /// (`ByteCounter`).
     ///
-    /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used
-    ///   any further then, because an unread rest may stand in it.
+    /// - Throws: ``RequestFailure`` when it is too large or too slow. The connection cannot be used any more then,
+    ///   because an unread rest may be in it.
     func collectBody(_ limits: Limits) async throws -> ByteBuffer {
         if let announced = headers[.contentLength].flatMap({ Int($0) }),
             announced > limits.requestBodyBytes
@@ -123,8 +123,7 @@ extension Request {
 }
 
 extension RequestFailure {
-    /// What ended a body before its end, where it is not told already: the client, its connection, or its
-    /// idea of HTTP.
+    /// What ended a body early, if the error does not say: the client, its connection, or a violation of HTTP.
     static func ofBody(_ error: any Error) -> any Error {
         error is RequestFailure || error is CancellationError
             ? error : RequestFailure(.bodyBroken, unreadBody: .refused)

@@ -6,24 +6,23 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// The addresses of the protocol. A route authenticates, decodes, calls the service and encodes;
-/// nothing else lives here.
+/// The addresses of the protocol. A route authenticates, decodes, calls the service and encodes, and does nothing else.
 struct Routes: Sendable {
     let service: CloudService
     let logger: Logger
-    /// What stands before the paths in addresses that are handed out; nil takes the request's Host.
+    /// The origin of the addresses in answers; nil takes the request's Host.
     let publicOrigin: String?
     /// Whether the server itself speaks TLS.
     let isTLS: Bool
-    /// Who is believed about where requests come from.
+    /// The proxies that are trusted to say where requests come from.
     var proxies = TrustedProxies.none
-    /// By which names the service may be called, where there is no public origin.
+    /// The names under which the service may be called, if there is no public origin.
     var names = ServiceNames(listeningOn: "localhost", and: [])
-    /// What counts requests; nil counts nothing.
+    /// Counts requests; nil counts nothing.
     var metrics: RequestMetrics?
-    /// Who shows it may read the metrics from elsewhere.
+    /// The token with which other machines may read the metrics.
     var metricsToken: String?
-    /// Whether what is for development may be used from other machines.
+    /// Whether other machines may use the endpoints for development.
     var isDevelopmentOpen = false
 
     func add(to router: Router<ServerContext>) {
@@ -53,7 +52,7 @@ struct Routes: Sendable {
         serve(UsersSessions.self, on: router)
         serve(UsersSignOut.self, on: router)
         serve(TokensCreate.self, on: router) { answer, request in
-            // The service knows paths only.
+            // The service only knows paths.
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
         serve(TokensRegister.self, on: router)
@@ -75,11 +74,11 @@ struct Routes: Sendable {
         if let faults = service.faults { addFaults(faults, to: router) }
     }
 
-    /// Answers that fit one packet travel no faster when they are shorter.
+    /// Answers that fit into one packet do not arrive faster when they are shorter.
     private static let bytesNotCompressed = 1_024
 
-    /// - Parameter isCompressed: Whether answers may travel in gzip: those that are large, and whose
-    ///   secrets a stranger cannot have compared with a text of his (decision 26).
+    /// - Parameter isCompressed: Whether answers may be sent in gzip: large ones whose secrets cannot be compared with
+    ///   a text that an attacker chose (decision 26).
     private func serve<E: ServedEndpoint>(
         _ endpoint: E.Type, on router: Router<ServerContext>, isCompressed: Bool = false,
         finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
@@ -89,8 +88,8 @@ struct Routes: Sendable {
             if E.isInDatabase {
                 ["database/\(place)/:database/\(E.path)"]
             } else {
-                // The documents print the first, the live service serves the second, and clients were
-                // seen to name a database, which says nothing here.
+                // The documents have the first path, the live service serves the second, and some clients name a
+                // database, which has no meaning here.
                 [
                     "database/\(place)/\(E.path)", "device/\(place)/\(E.path)",
                     "database/\(place)/:database/\(E.path)",
@@ -127,7 +126,7 @@ struct Routes: Sendable {
         let read = try await letIn(E.self, head, request, context)
         let receivedBytes = read.body.readableBytes
         let memory = try await context.memory(forWorkOn: receivedBytes, in: service)
-        // Held until the answer is text, whose bytes count when they are written.
+        // Held until the answer is encoded; its bytes are counted when they are written.
         defer { withExtendedLifetime(memory) {} }
         let answered = try await read.answer(
             receivedBytes: receivedBytes, holding: memory
@@ -140,7 +139,7 @@ struct Routes: Sendable {
             let bytes = withWireBytes(of: answer, documentedCodesOnly: !request.knowsOurs) {
                 ByteBuffer(bytes: $0)
             }
-            // What it took counts, not what travels.
+            // The uncompressed size is charged, not the transferred one.
             guard isCompressed, request.takesGzip, bytes.readableBytes > Self.bytesNotCompressed,
                 let compressed = Gzip.compressed(bytes, ratio: Gzip.ratioOfAnswers)
             else { return ((bytes, false), bytes.readableBytes) }
@@ -151,13 +150,13 @@ struct Routes: Sendable {
             isCompressed: isCompressed ? served.bytes.1 : nil)
     }
 
-    /// Checks who asks, and reads the body: in this order, but for a signature, which covers the body.
+    /// Checks the caller, then reads the body; with a signature the body comes first, since the signature covers it.
     private func letIn<E: ServedEndpoint>(
         _ endpoint: E.Type, _ head: RequestHead, _ request: Request, _ context: ServerContext
     ) async throws -> ReadRequest<E, ByteBuffer> {
         var credentials = head.credentials
         if head.isSigned {
-            // Whose it claims to be; whether it is right is seen over the body.
+            // Whose key it names; the body shows whether the signature is right.
             credentials.signature = RequestHead.signature(of: request, over: ByteBuffer())
         }
         let checked = try service.receive(
@@ -175,7 +174,7 @@ struct Routes: Sendable {
             signature: { RequestHead.signature(of: request, over: $0 ?? ByteBuffer()) })
     }
 
-    /// Counts a request whose address is its own credential for the network it comes from.
+    /// Counts a request whose address is its own credential against its network's rate.
     func checkRate(of request: Request, _ context: ServerContext) throws {
         try service.checkRate(
             of: Credentials(
@@ -186,7 +185,7 @@ struct Routes: Sendable {
         publicOrigin ?? "\(isTLS ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }
 
-    /// Whether clients speak TLS, with this server or with what stands before it.
+    /// Whether clients use TLS, to this server or to a proxy in front of it.
     var isSecure: Bool { publicOrigin?.hasPrefix("https://") ?? isTLS }
 
     func decode<T: WireReadable>(_ type: T.Type, from body: ByteBuffer) throws -> T {
@@ -197,7 +196,7 @@ struct Routes: Sendable {
         }
     }
 
-    /// Runs a route's work and turns whatever it throws into the protocol's error.
+    /// Runs a route's work and turns any error into the protocol's.
     func respond(
         to request: Request, droppingWith context: ServerContext? = nil,
         _ work: () async throws -> Response
@@ -210,7 +209,7 @@ struct Routes: Sendable {
         } catch var failure as RequestFailure {
             let uuid = service.newUUID()
             metrics?.count(error: failure.error.code)
-            // The service knows paths only.
+            // The service only knows paths.
             if let url = failure.error.redirectURL, url.hasPrefix("/") {
                 failure.error.redirectURL = origin(of: request) + url
             }
@@ -226,8 +225,8 @@ struct Routes: Sendable {
             }
             return response
         } catch {
-            // Nothing but a RequestFailure is meant to come here: a client that went away, or a fault
-            // of ours, which the log must show in full and the client must not see.
+            // Only a RequestFailure is expected here. Anything else is a client that disconnected, or an error of ours,
+            // which the log must show in full and the client must not see.
             let uuid = service.newUUID()
             if !(error is CancellationError) {
                 logger.error(

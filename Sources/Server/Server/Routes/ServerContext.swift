@@ -4,11 +4,11 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// What the server knows of a request besides the request: the connection that it came in by.
+/// What the server knows of a request besides the request itself: its connection.
 struct ServerContext: Hummingbird.RequestContext, RemoteAddressRequestContext {
     var coreContext: CoreRequestContextStorage
     private let channel: any Channel
-    /// What the connection holds of the service's memory; nil without a connection.
+    /// The service's memory that the connection holds; nil without a connection.
     let ledger = ConnectionLedger.current
 
     init(source: ApplicationRequestContextSource) {
@@ -18,20 +18,20 @@ struct ServerContext: Hummingbird.RequestContext, RemoteAddressRequestContext {
 
     var remoteAddress: SocketAddress? { channel.remoteAddress }
 
-    /// Which of the open connections it is.
+    /// Identifies the connection among the open ones.
     var connection: ObjectIdentifier { ObjectIdentifier(channel) }
 
-    /// Where the connection came in.
+    /// The local address of the connection.
     var localAddress: SocketAddress? { channel.localAddress }
 
-    /// What a request holds while it is worked on, beside its body: that as a tree, and as values.
+    /// The memory for the work on a request, besides its body: the body as a tree, and as values.
     ///
     /// - Returns: nil without a connection.
     /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is no memory for it in time.
     func memory(forWorkOn bodyBytes: Int, in service: CloudService) async throws -> HeldMemory? {
         guard let memory = ledger?.memory.sibling() else { return nil }
         let settings = service.settings
-        // A single request must be possible, however small the budget.
+        // A single request must always be possible, however small the budget.
         let bytes = min(4 * bodyBytes, service.memory.limitBytes / 4)
         do {
             try await memory.take(
@@ -50,15 +50,15 @@ struct ServerContext: Hummingbird.RequestContext, RemoteAddressRequestContext {
 }
 
 extension Routes {
-    /// Names where a request comes from, for counting: the peer's network, or where the peer is a trusted
-    /// proxy the one that the proxy names.
+    /// The network that a request comes from, for counting: the peer's or, if the peer is a trusted proxy, the one that
+    /// the proxy names.
     func networkAddress(of request: Request, _ context: ServerContext) -> String {
         proxies.client(
             peer: context.remoteAddress, forwardedFor: request.headers[values: .forwardedFor])
     }
 }
 
-/// What every request of the server passes through.
+/// A middleware that every request of the server passes through.
 protocol ServerMiddleware: RouterMiddleware where Context == ServerContext {}
 
 extension ServerMiddleware {

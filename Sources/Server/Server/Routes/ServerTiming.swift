@@ -4,9 +4,9 @@ import NIOCore
 import StratusRuntime
 import Synchronization
 
-/// Says in the header `Server-Timing` of each answer how many milliseconds the service took: from the
-/// moment at which the request's first bytes came out of the network until the answer was ready. What a
-/// request waits for, a thread included, is in it; what the network takes is not.
+/// Adds to each answer, in the header `Server-Timing`, the milliseconds that the service took: from the arrival of the
+/// request's first bytes until the answer was ready. Waiting is included, also for a thread; the time of the network is
+/// not.
 final class ServerTiming: Sendable {
     private let world: World
     private let arrivals = Mutex<[ObjectIdentifier: Double]>([:])

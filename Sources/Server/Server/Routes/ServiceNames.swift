@@ -5,11 +5,11 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// The names by which clients may call the service, where no public address is given: addresses that are
-/// handed out are made from them, so a name that somebody made up is refused.
+/// The names under which clients may call the service if no public address is set. The addresses in answers are made
+/// from them, so a request to any other name is refused.
 ///
-/// Names of this machine's loopback network are always good: nobody else's page or name server can bring
-/// them up. So is the address that a connection came in by, and what the operator names.
+/// Names of this machine's loopback network are always valid: no other page or name server can use them. So are the
+/// address that a connection was made to, and the names that the operator sets.
 public struct ServiceNames: Sendable {
     private let names: Set<String>
 
@@ -25,7 +25,7 @@ public struct ServiceNames: Sendable {
         return NetworkAddress.bytes(of: address) == NetworkAddress.bytes(of: localAddress)
     }
 
-    /// Whether a name or address means the machine itself, whoever asks.
+    /// Whether a name or address means the machine itself, for every client.
     public static func isLoopback(_ authority: String) -> Bool {
         let name = name(authority).lowercased()
         if name == "localhost" || name.hasSuffix(".localhost") { return true }
@@ -34,12 +34,12 @@ public struct ServiceNames: Sendable {
     }
 
     private static func address(_ name: String) -> SocketAddress? {
-        // Nil is the answer: the name is no address.
+        // Nil is the result: the name is not an address.
         try? SocketAddress(ipAddress: name, port: 0)
     }
 
-    /// An authority without its port, an IPv6 address without its brackets; empty for what is none of these. It
-    /// stands in addresses as it came: what follows the name must not make another one of it.
+    /// An authority without its port, an IPv6 address without its brackets; empty for anything else. The authority is
+    /// copied into addresses unchanged, so nothing after the name may change its meaning.
     private static func name(_ authority: String) -> String {
         var name = authority[...]
         var rest: Substring = ""
@@ -47,7 +47,7 @@ public struct ServiceNames: Sendable {
             name = authority.dropFirst().prefix { $0 != "]" }
             rest = authority[name.endIndex...].dropFirst()
         } else if authority.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 {
-            // An IPv6 address alone has more than one colon.
+            // An IPv6 address without brackets has more than one colon.
             name = authority.prefix { $0 != ":" }
             rest = authority[name.endIndex...]
         }
@@ -63,8 +63,7 @@ public struct ServiceNames: Sendable {
 }
 
 extension UInt8 {
-    /// Whether a name of the network or of a container has this byte: letters, digits, dots, hyphens and
-    /// underscores.
+    /// Whether the name of a host or of a container may have this byte: letters, digits, dots, hyphens and underscores.
     var isInNames: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -75,7 +74,7 @@ extension UInt8 {
     }
 }
 
-/// Refuses requests to a name that is none of the service's.
+/// Refuses requests to a name that is not one of the service's.
 struct NameCheck: ServerMiddleware {
     let routes: Routes
 
@@ -88,11 +87,11 @@ struct NameCheck: ServerMiddleware {
     }
 }
 
-/// Refuses requests for what is meant for development alone, where they come from somebody else's page:
-/// a browser sends such requests for any page, and any page's name can be pointed to this machine.
+/// Refuses requests to the endpoints for development that come from another site's page: a browser sends such requests
+/// for any page, and the name of any page can resolve to this machine.
 struct DevelopmentCheck: ServerMiddleware {
     let routes: Routes
-    /// Whether the machine's own names are enough.
+    /// Whether requests under every name of the service are accepted, not only under the machine's own.
     let isOpen: Bool
 
     func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
@@ -122,5 +121,6 @@ extension ServiceError {
         """)
 
     static let foreignPage = ServiceError(
-        .accessDenied, "What is for development is for this machine's own programs and pages.")
+        .accessDenied,
+        "The endpoints for development are only for this machine's own programs and pages.")
 }

@@ -18,17 +18,17 @@ import StratusWire
 /// - Parameters:
 ///   - host: The address to listen on.
 ///   - port: The port to listen on; 0 takes a free one.
-///   - publicOrigin: What stands before the paths in addresses that are handed out, such as
-///     `https://cloud.example.org`; nil takes the Host that each request names.
-///   - trustedProxies: Who is believed about where requests come from.
-///   - hostNames: Names by which the service may be called, beside the address that it listens on and
-///     this machine's own; only where there is no public origin.
-///   - isDevelopmentOpen: Whether what is for development may be used from other machines.
+///   - publicOrigin: The origin of the addresses in answers, such as `https://cloud.example.org`; nil takes the Host
+///     that each request names.
+///   - trustedProxies: The proxies that are trusted to say where requests come from.
+///   - hostNames: Names under which the service may be called, besides the address that it listens on and this
+///     machine's own; only without a public origin.
+///   - isDevelopmentOpen: Whether other machines may use the endpoints for development.
 ///   - metrics: Counts requests, and is what `/metrics` answers; nil counts nothing.
-///   - metricsToken: Who shows it may read the metrics from other machines.
-///   - tls: The certificate and key to speak TLS with; nil speaks plain HTTP.
-///   - tellsTime: Whether each answer says in the header `Server-Timing` how long it took.
-///   - onListening: Called with the port once requests are taken.
+///   - metricsToken: The token with which other machines may read the metrics.
+///   - tls: The certificate and key for TLS; nil serves plain HTTP.
+///   - tellsTime: Whether each answer has the header `Server-Timing` with the time that it took.
+///   - onListening: Called with the port when the server is ready for requests.
 public func buildServer(
     _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
     tls: TLSFiles? = nil, trustedProxies: TrustedProxies = .none, hostNames: [String] = [],
@@ -73,7 +73,7 @@ public func buildServer(
 }
 
 extension Routes {
-    /// Everything that is served: the protocol, the pages, and an answer for all other addresses.
+    /// All routes: the protocol, the pages, and an answer for all other addresses.
     func router(_ timing: ServerTiming? = nil) throws -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
         if let timing { router.add(middleware: timing.middleware()) }
@@ -88,7 +88,7 @@ extension Routes {
         }
         router.add(middleware: CrossOrigin(service: service))
         router.add(middleware: InflatedBodies(service: service))
-        // Which methods an address has is known when all routes are there.
+        // Last, since the methods of an address are known only when all routes are added.
         let pages = SignInPages(routes: self, pages: try Pages())
         let all = Router(context: ServerContext.self)
         add(to: all)
@@ -101,7 +101,7 @@ extension Routes {
     }
 }
 
-/// How long a connection may be silent, and how much a request's head may have.
+/// How long a connection may be idle, and how large a request's head may be.
 private func connectionConfiguration(
     _ limits: Limits, _ handlers: @escaping @Sendable () -> [any RemovableChannelHandler]
 ) -> HTTP1Channel.Configuration {

@@ -1,10 +1,10 @@
 import NIOSSL
 import Synchronization
 
-/// The certificate and key with which a server speaks TLS, 1.2 at least. They can be read again while it
-/// runs; connections that are open keep what they began with.
+/// The certificate and key for a server's TLS, at least 1.2. They can be reloaded while the server runs; open
+/// connections keep the old ones.
 public final class TLSFiles: Sendable {
-    /// What a client offers that speaks HTTP/2 (RFC 9113).
+    /// The protocol name by which a client offers HTTP/2 (RFC 9113).
     static let http2 = "h2"
 
     private let certificatePath: String
@@ -19,7 +19,7 @@ public final class TLSFiles: Sendable {
         public var cause: any Error
     }
 
-    /// Reads both files, in PEM; the certificate's may have the whole chain.
+    /// Reads both files, in PEM; the certificate's file may contain the whole chain.
     ///
     /// - Throws: ``Unusable``.
     public init(certificatePath: String, keyPath: String) throws {
@@ -28,12 +28,12 @@ public final class TLSFiles: Sendable {
         current = Mutex(try Self.read(certificatePath, keyPath))
     }
 
-    /// What new connections speak TLS with.
+    /// The TLS context of new connections.
     var context: NIOSSLContext { current.withLock { $0 } }
 
-    /// Reads the files again, for the connections that come.
+    /// Reads the files again, for new connections.
     ///
-    /// - Throws: ``Unusable``; then what was read before stays.
+    /// - Throws: ``Unusable``; then the previous ones stay in use.
     public func reload() throws {
         let new = try Self.read(certificatePath, keyPath)
         current.withLock { $0 = new }
@@ -55,7 +55,7 @@ public final class TLSFiles: Sendable {
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             configuration.minimumTLSVersion = .tlsv12
             configuration.applicationProtocols = [http2, "http/1.1"]
-            // Says now, and not at the first connection, whether the key is the certificate's.
+            // Checks now, and not at the first connection, whether the key belongs to the certificate.
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw Unusable(

@@ -4,7 +4,7 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// Answers in the protocol's form where no route stands, or none for the request's method.
+/// Answers in the protocol's form when no route matches, or none for the request's method.
 struct UnknownAddress: ServerMiddleware {
     let service: CloudService
     let methods: MethodTable
@@ -28,8 +28,8 @@ struct UnknownAddress: ServerMiddleware {
     }
 }
 
-/// Names every answer, so that whoever has a question about one can say which; and tells who knows our
-/// extensions when it was written, to the millisecond: the header Date has whole seconds.
+/// Gives every answer an identifier, which a question about it can name. For clients that know our extensions it adds
+/// the time to the millisecond: the header Date has whole seconds.
 struct AnswerNaming: ServerMiddleware {
     let service: CloudService
 
@@ -41,12 +41,12 @@ struct AnswerNaming: ServerMiddleware {
         if request.knowsOurs {
             response.headers[.serviceTime] = String(service.settings.world.nowMilliseconds())
         }
-        // An error has a body, which would be taken for the next answer.
+        // The body of an error would be taken for the next answer.
         return request.method == .head ? response.createHeadResponse() : response
     }
 }
 
-/// The methods that addresses have.
+/// The methods of each address.
 struct MethodTable: Sendable {
     private let rows: [(segments: [Substring], methods: [String])]
 
@@ -58,7 +58,7 @@ struct MethodTable: Sendable {
         rows = methods.map { (Substring($0).split(separator: "/"), $1.sorted()) }
     }
 
-    /// What a path may be asked with; nothing where no route leads.
+    /// The methods of a path; empty when no route matches.
     func methods(at path: String) -> [String] {
         let segments = path.split(separator: "/")
         return Set(

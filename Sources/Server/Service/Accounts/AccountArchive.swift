@@ -2,17 +2,17 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// All that a user has in private databases and made in public ones, as one tar file, made piece by piece: a page of
-/// records and a piece of an asset are in memory at a time.
+/// All that a user has in private databases and created in public ones, as one tar file. It is written piece by piece:
+/// one page of records and one piece of an asset are in memory at a time.
 ///
-/// `account.json` says whose it is. Each zone of a private database has a folder `CONTAINER/ENVIRONMENT/zone-0001` with
-/// `zone.json`, the records as lines of JSON in `records-000001.jsonl` and so on, and the files of `assets`; the
-/// `downloadURL` of an asset in a record is its path there. The folder `CONTAINER/ENVIRONMENT/public` has the same of what
-/// the user made in the public database. Encrypted values are as the service has them. What others share with the user
-/// is theirs and not there.
+/// `account.json` describes the account. Each zone of a private database has a folder `CONTAINER/ENVIRONMENT/zone-0001`
+/// with `zone.json`, the records as lines of JSON in `records-000001.jsonl` and so on, and the files of `assets`; the
+/// `downloadURL` of an asset in a record is its path there. The folder `CONTAINER/ENVIRONMENT/public` has the same for
+/// the records that the user created in the public database. Encrypted values stay encrypted, as the service stores
+/// them. Records that others share with the user are left out.
 struct AccountArchive {
     private static let pieceBytes = 256 * 1_024
-    /// Records that are read at a time: as large as may be, they are no more than a request reads.
+    /// Records that are read at a time: even at their largest they are no more than a request reads.
     private static let namesAtOnce = 25
 
     let requests: OwnRequests
@@ -68,7 +68,8 @@ struct AccountArchive {
         }
     }
 
-    /// What a user made in a public database, whatever its grants; nothing where that is nothing.
+    /// Writes the records that the user created in a public database, whatever its grants; no folder when there are
+    /// none.
     private mutating func writeCreated(
         by user: String, in database: DatabaseAddress
     ) async throws {
@@ -89,12 +90,13 @@ struct AccountArchive {
         }
     }
 
-    /// The pages of records in a folder, as far as they are written.
+    /// The pages of records in a folder that are written so far.
     private struct Pages {
         let folder: String
         let database: DatabaseAddress
         var count = 0
-        /// Names of blobs, of 32 bytes: an asset that many records have is there once.
+        /// The file numbers of the assets, by the 32 bytes of their blob's name: an asset that many records have is
+        /// written once.
         var numbers: [BlobName: Int] = [:]
     }
 
@@ -134,7 +136,7 @@ struct AccountArchive {
     private mutating func write(
         _ blob: BlobName, of database: DatabaseAddress, to path: String
     ) async throws {
-        // Gone since its record was read: the record changed meanwhile.
+        // The record changed after it was read, and the asset was removed.
         guard let reader = try await storage.blobs(for: database).open(blob) else {
             return
         }

@@ -2,16 +2,17 @@ import Logging
 import StratusRecords
 import Synchronization
 
-/// The accounts whose end is under way in this process, each once at a time.
+/// The accounts that this process is deleting, each once at a time.
 ///
-/// That an account ends is written in the directory before anything goes; who starts the service next goes on.
+/// The directory notes the deletion before anything is removed, so the next start of the service continues it.
 final class AccountEnds: Sendable {
     private let running = Mutex<[String: Task<Void, Never>]>([:])
     private let settings: ServiceSettings
 
     init(settings: ServiceSettings) { self.settings = settings }
 
-    /// Has the work done that ends an account, unless it is under way already; the work goes on where nobody waits.
+    /// Starts the work that deletes an account, unless it is running already. It continues when no request waits for
+    /// it.
     func start(
         _ userRecordName: String, _ work: @escaping @Sendable () async throws -> Void
     ) -> Task<Void, Never> {

@@ -2,17 +2,17 @@ import Crypto
 import StratusRecords
 import StratusStorage
 
-/// Shows that the person at an account's page said the password a short time ago, in this browser.
+/// Shows that the person at an account's page entered the password a short time ago, in this browser.
 ///
-/// It is in the page's forms alone, belongs to their cookie, and is good until the password changes: no page of
-/// an account has an address that could be opened again.
+/// It is only in the page's forms, is bound to the browser's cookie, and is valid until the password changes: no page
+/// of an account has an address that could be opened again.
 ///
 /// Format 1, before sealing: the byte 1, the user's record name, the mark of the password and the secret of the cookie
 /// as counted strings, and the time of issue in milliseconds since 1970 as eight bytes.
 struct AccountProof: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.accountProof
     static let isInAddresses = true
-    /// Seconds that a page of an account is good for.
+    /// Seconds for which a page of an account is valid.
     static let seconds: Int64 = 900
 
     var userRecordName: String
@@ -31,7 +31,7 @@ struct AccountProof: SealedText, Hashable {
         writer.write(number: issuedMilliseconds)
     }
 
-    /// Another one for each password, which tells nothing of it.
+    /// A mark that differs for each password and reveals nothing of it.
     static func mark(of user: UserRow) -> String {
         let digest = SHA256.hash(data: Array((user.passwordHash ?? "").utf8))
         return Base64.addressText(Array(digest.prefix(12)))
@@ -48,10 +48,10 @@ extension AccountProof {
     }
 }
 
-/// What lets a person in who forgot the password: 26 letters and digits, made of the service's signing key and the
-/// password's hash. It is kept nowhere, and good until the password changes.
+/// Lets a person in who forgot the password: 26 letters and digits, derived from the service's signing key and the
+/// password's hash. It is not stored, and is valid until the password changes.
 struct RecoveryCode: Hashable {
-    /// Crockford's base32: no letter that is taken for a digit.
+    /// Crockford's base32: it has no letter that looks like a digit.
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
     private static let bytes = 16
     private static let groupLength = 5
@@ -77,14 +77,14 @@ struct RecoveryCode: Hashable {
         letters = text
     }
 
-    /// As a person copies it, in groups.
+    /// The code in groups, as a person copies it.
     var text: String {
         stride(from: 0, to: letters.count, by: Self.groupLength).map {
             letters.dropFirst($0).prefix(Self.groupLength)
         }.joined(separator: "-")
     }
 
-    /// Compared without an early end; hyphens, spaces and the size of letters say nothing.
+    /// Compares in constant time; hyphens, spaces and the case of letters do not matter.
     func matches(_ typed: String) -> Bool {
         guard typed.utf8.count <= 100 else { return false }
         let plain = typed.uppercased().filter { $0 != "-" && $0 != " " }

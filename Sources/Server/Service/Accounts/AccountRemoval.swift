@@ -2,11 +2,11 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Removes what a user has: the zones of the private databases, what the default zones hold, the part in others'
-/// shares, the subscriptions, and the records that the user made in public databases.
+/// Removes what a user has: the zones of the private databases, the contents of the default zones, the user's part in
+/// others' shares, the subscriptions, and the records that the user created in public databases.
 ///
-/// Each step is a request of its own: others are served between two of them, and devices hear of what goes. What a
-/// process that ends leaves, the same call removes.
+/// Each step is a request of its own: other requests are served between two of them, and devices are notified of the
+/// deletions. If the process ends in between, calling it again removes the rest.
 struct AccountRemoval: Sendable {
     private static let zonesAtOnce = 100
     private static let subscriptionsAtOnce = 100
@@ -22,7 +22,7 @@ struct AccountRemoval: Sendable {
                 let context = RequestContext(
                     owner: userRecordName, at: address, scope: .private, settings)
                 let shared = context.viewingShared
-                // A zone that is deleted from the shared database is left: its owner keeps it.
+                // Deleting a zone from the shared database only leaves the share: its owner keeps the zone.
                 try await delete(try await zoneIDs(in: shared), in: shared)
                 try await removeSubscriptions(shared)
                 try await removeSubscriptions(context)
@@ -104,7 +104,7 @@ struct ZoneReading {
         self.context = context
     }
 
-    /// The next records; nil behind the last.
+    /// The next records; nil at the end.
     mutating func nextPage(of zoneID: ZoneIDDictionary) async throws -> [RecordDictionary]? {
         guard !isAtEnd else { return nil }
         let item = ChangesZone.Item(

@@ -11,8 +11,8 @@ public struct AccountSettings: Sendable {
 
     public var signUp: SignUp
 
-    /// Whether the e-mail address that somebody types at the sign-up counts as verified. The service
-    /// sends no mail, so it cannot know; else the operator marks addresses as verified.
+    /// Whether an e-mail address that a person enters at the sign-up counts as verified. The service sends no mail, so
+    /// it cannot check; when this is false, the operator marks addresses as verified.
     public var trustsEmailAddresses: Bool
 
     /// What a new password's hash costs.

@@ -10,8 +10,8 @@ extension Accounts {
         try await createContainerIfNeeded(address)
     }
 
-    /// Removes what lets apps into a container's environment, its schema and its links; the databases are
-    /// the storage's to delete.
+    /// Removes what the directory stores of a container's environment: API tokens, server keys, sessions, devices,
+    /// schema, roles and links. The storage deletes the databases.
     public func deleteContainer(_ address: ContainerAddress) async throws {
         try await directory.deleteContainer(address)
         forget()
@@ -24,9 +24,10 @@ extension Accounts {
     /// Makes an API token for a container, and the container if it is new.
     ///
     /// - Parameters:
-    ///   - allowedOrigins: Whose pages may use it, such as `https://trails.example.org`; empty for all.
-    ///   - callbackURL: Where a browser goes after the sign-in: an http or https address, or one of an
-    ///     app's own scheme. `http://127.0.0.1/` is a listener on the person's machine, at any port.
+    ///   - allowedOrigins: The origins of the web pages that may use it, such as `https://trails.example.org`; empty
+    ///     for all.
+    ///   - callbackURL: Where a browser goes after the sign-in: an http or https address, or one with an app's own
+    ///     scheme. `http://127.0.0.1/` stands for a listener on the person's machine, at any port.
     ///   - address: The container and its environment.
     ///   - name: A name for it, shown by the command line.
     /// - Returns: 64 hexadecimal digits.
@@ -39,7 +40,7 @@ extension Accounts {
         }
         for origin in allowedOrigins where !WebOrigin.isOrigin(origin) {
             throw ServiceError.invalid(
-                "An origin is scheme, host and, unless it is the usual one, port; no slash behind.")
+                "An origin is a scheme, a host and perhaps a port: https://trails.example.org.")
         }
         if let callbackURL, CallbackAddress(callbackURL) == nil {
             throw ServiceError.invalid(
@@ -69,7 +70,7 @@ extension Accounts {
 
     // MARK: Users
 
-    /// - Throws: ``SignInRefusal`` when address or password will not do.
+    /// - Throws: ``SignInRefusal`` when the address or the password is not acceptable.
     public func createUser(
         emailAddress: String, password: String, givenName: String, familyName: String,
         isEmailVerified: Bool
@@ -83,7 +84,7 @@ extension Accounts {
         try await directory.users(after: recordName, limit: limit)
     }
 
-    /// The user of a record name, sign-in name or e-mail address.
+    /// The user with a record name, sign-in name or e-mail address.
     public func user(_ name: String) async throws -> UserRow {
         let normalised = Accounts.normalised(emailAddress: name)
         var user = try await directory.user(recordName: name)
@@ -132,7 +133,7 @@ extension Accounts {
         forget()
     }
 
-    /// Notes that an account is to go with what its user has, and lets nobody in any more.
+    /// Marks an account as being deleted with all that its user has. From then on nobody can sign in to it.
     func beginRemoval(of recordName: String) async throws {
         var user = try await user(recordName)
         user.isDisabled = true
@@ -142,7 +143,7 @@ extension Accounts {
         forget()
     }
 
-    /// Removes an account with all that lets somebody in. The records stay.
+    /// Removes an account with its sessions, identities, consents, devices and keys. The records stay.
     public func deleteUser(_ name: String) async throws -> UserRow {
         let user = try await user(name)
         try await directory.deleteUser(user.recordName)
@@ -159,7 +160,7 @@ extension Accounts {
 
     // MARK: Server-to-server keys
 
-    /// Registers the public key of a server for a container, and makes the user in whose name it writes.
+    /// Registers the public key of a server for a container, and creates the user as whom it writes.
     ///
     /// - Parameter publicKey: PEM, as `openssl ec -pubout` writes it.
     /// - Parameter address: The container and its environment.
@@ -195,7 +196,7 @@ extension Accounts {
 
 /// The origin of a web page: scheme, host and port, as browsers write it.
 package enum WebOrigin {
-    /// The origin of an address; nil unless it is an http or https one without user and spaces.
+    /// The origin of an address; nil unless it is an http or https address without user name and spaces.
     package static func origin(of url: String) -> String? {
         guard url.utf8.count <= 2_000, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return nil

@@ -1,14 +1,14 @@
 import StratusRecords
 import StratusStorage
 
-/// What somebody types on the sign-in or sign-up page.
+/// What a person enters on the sign-in or sign-up page.
 package struct SignInForm: Sendable {
     package var emailAddress: String
     package var password: String
     package var givenName: String
     package var familyName: String
     package var staysSignedIn: Bool
-    /// Whether others may find the user in this container by the e-mail address; nil leaves it.
+    /// Whether others may find the user in this container by the e-mail address; nil leaves the setting unchanged.
     package var isDiscoverable: Bool?
     /// The network address that the form came from.
     package var networkAddress: String
@@ -28,9 +28,9 @@ package struct SignInForm: Sendable {
 }
 
 extension Accounts {
-    /// A user who says the right e-mail address and password.
+    /// The user with this e-mail address and password.
     ///
-    /// The same work is done and the same is said whether there is such an account or not.
+    /// The work and the error are the same whether or not the account exists.
     ///
     /// - Throws: ``SignInRefusal``.
     func user(signingIn form: SignInForm) async throws -> UserRow {
@@ -44,7 +44,7 @@ extension Accounts {
         let cost = settings.accounts.passwordCost
         let isRight = try await passwords.run(from: form.networkAddress) {
             if let hash { return try hash.matches(password) }
-            // Nobody's: as much work as for somebody's.
+            // Without an account, hash all the same: the time must not show whether it exists.
             _ = try PasswordHash(password, salt: [0], cost: cost)
             return false
         }
@@ -93,7 +93,7 @@ extension Accounts {
         else { throw SignInRefusal.taken }
         if isEmailVerified {
             user.isEmailVerified = true
-            // Not verified after all, if another was in the meantime.
+            // Another account may have verified the address in the meantime; then this one is not verified.
             user.isEmailVerified = try await directory.update(user)
         }
         return user
@@ -115,12 +115,12 @@ extension Accounts {
         }
     }
 
-    /// The user whom an identity provider vouches for, made at the first time.
+    /// The user of a provider's identity, created at the first sign-in.
     func user(of identity: Identity) async throws -> UserRow {
         let row = IdentityRow(issuer: identity.issuer, subject: identity.subject)
         if let user = try await directory.user(identity: row) { return user }
-        // The name makes one user of two requests at once; it is no e-mail address, so nobody signs in
-        // with a password under it.
+        // The name makes one user of two simultaneous requests. It is not an e-mail address, so it cannot be used to
+        // sign in with a password.
         let name = "\(identity.subject) \(identity.issuer)"
         var user = newUser(named: name)
         user.emailAddress = identity.emailAddress.flatMap(Self.normalised(emailAddress:))
@@ -136,8 +136,8 @@ extension Accounts {
         return user
     }
 
-    /// An e-mail address in the one form in which it is compared: without spaces around it, in small
-    /// letters. Nil when it is none, or has other letters than ASCII's.
+    /// An e-mail address in the one form in which it is compared: lowercase, without spaces around it. Nil when the
+    /// text is no e-mail address or has letters outside ASCII.
     static func normalised(emailAddress text: String) -> String? {
         let address = text.drop { $0 == " " }
         let end = address.lastIndex { $0 != " " }

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// API tokens, sessions, server keys and users: who may ask.
+/// API tokens, sessions, server keys and users: checks who sends a request.
 public final class Accounts: Sendable {
     let directory: any Directory
     let settings: ServiceSettings
@@ -14,9 +14,9 @@ public final class Accounts: Sendable {
     private let serverKeys: ServerKeys
     private let remembered = Mutex(Remembered())
 
-    /// What was read from the directory lately, until this process or another one changes it.
+    /// What was read from the directory lately, valid until this process or another one changes it.
     private struct Remembered {
-        /// Goes up when something is forgotten: what was read before must not be kept after.
+        /// Increases when something is forgotten: what was read before that must not be kept afterwards.
         var generation = 0
         var containers = LRUCache<ContainerAddress, Bool>(capacity: 10_000)
         var apiTokens = LRUCache<String, APITokenRow>(capacity: 10_000)
@@ -32,7 +32,7 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// A session and whose it is.
+    /// A session and its user.
     private struct Session: Sendable {
         var row: SessionRow
         var isDisabled: Bool
@@ -41,13 +41,13 @@ public final class Accounts: Sendable {
     /// Bytes of a device's identifier: it is stored with every record that the device touches.
     static let clientIDBytes = 255
 
-    /// A caller who showed good credentials.
+    /// A caller with valid credentials.
     struct Admitted {
         var caller: Caller
         var rotatedWebAuthToken: String?
     }
 
-    /// A sign-in, fresh from the counter.
+    /// A new sign-in.
     public struct SignIn: Hashable, Sendable {
         public var webAuthToken: String
         public var userRecordName: String
@@ -68,7 +68,7 @@ public final class Accounts: Sendable {
     /// - Throws: ``ServiceError``: AUTHENTICATION_FAILED for the API token or the signature,
     ///   AUTHENTICATION_REQUIRED for the web-auth token, ACCESS_DENIED for a disabled account.
     ///
-    /// - Parameter mayRepeat: Whether a signed request may come again.
+    /// - Parameter mayRepeat: Whether the same signed request may be sent more than once.
     func authenticate(
         _ credentials: Credentials, at address: ContainerAddress, signer: TokenSigner,
         mayRepeat: Bool
@@ -122,7 +122,7 @@ public final class Accounts: Sendable {
         settings.world.nowMilliseconds() < token.issuedMilliseconds + lifetimeMilliseconds(session)
     }
 
-    /// Reads a row, or has it from the last time.
+    /// Reads a row, from memory if it was read before.
     private func recall<Key: Hashable & Sendable, Value: Sendable>(
         _ rows: WritableKeyPath<Remembered, LRUCache<Key, Value>> & Sendable, _ key: Key,
         read: () async throws -> Value?
@@ -136,14 +136,14 @@ public final class Accounts: Sendable {
         return value
     }
 
-    /// Forgets what was read: it was changed.
+    /// Forgets what was read, because it was changed.
     func forget() {
         remembered.withLock { $0.forget() }
     }
 
     // MARK: Servers
 
-    /// What can be said of a signature without the body.
+    /// Checks what can be checked of a signature without the body.
     ///
     /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED.
     func keyOfSigner(
@@ -182,8 +182,8 @@ public final class Accounts: Sendable {
         guard row.address == address else { throw ServiceError.authenticationFailed }
     }
 
-    /// The API token that was shown, if it is good where it comes from, in whichever container; nil for
-    /// the one that is good everywhere.
+    /// The API token of the credentials, of whichever container, if it is valid for the page that sent it; nil for the
+    /// token that is valid for every container.
     ///
     /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED.
     func app(of credentials: Credentials) async throws -> APITokenRow? {
@@ -212,8 +212,8 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// At most 127 bytes: a folder's name has 255, and an uppercase letter takes two of them. A folder
-    /// that cannot be made would pass for a disk that cannot be written, and stop the service.
+    /// At most 127 bytes: a folder's name has at most 255, and an uppercase letter takes two of them. A folder that
+    /// cannot be created would look like a disk that cannot be written, and stop the service.
     private static func isContainerIdentifier(_ name: String) -> Bool {
         (1...127).contains(name.utf8.count) && !name.hasPrefix(".")
             && name.utf8.allSatisfy {
@@ -233,8 +233,8 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// Writes that a session is in use, ten times in a token's life at the most, and when its device first says
-    /// what it is called.
+    /// Notes that a session is in use, at most ten times in the lifetime of a token, and the name of its device when
+    /// the device first sends it.
     private func noteUse(of session: SessionRow, by device: String?) async throws {
         let now = settings.world.nowMilliseconds()
         let isNamed = session.device == nil && device != nil
@@ -248,7 +248,7 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// The sessions of a user that are good for a container, the oldest first.
+    /// The sessions of a user that are valid for a container, the oldest first.
     func sessions(
         of userRecordName: String, at address: ContainerAddress
     ) async throws -> [SessionRow] {
@@ -259,7 +259,7 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// Ends a session, and lets its device hear of nothing more.
+    /// Ends a session and unregisters its device from notifications.
     func revoke(_ session: SessionRow, at address: ContainerAddress) async throws {
         try await endSession(session.identifier)
         for device in try await directory.devices(of: session.userRecordName, in: address)
@@ -270,7 +270,7 @@ public final class Accounts: Sendable {
 
     /// Starts a session for a user and returns its first web-auth token.
     ///
-    /// - Parameter address: The container that its tokens are good for; nil for all.
+    /// - Parameter address: The container that its tokens are valid for; nil for all.
     func createSession(
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?,
         signer: TokenSigner
@@ -299,7 +299,7 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// Ends a session: none of its web-auth tokens is good any more.
+    /// Ends a session: none of its web-auth tokens is valid any more.
     public func endSession(_ identifier: String) async throws {
         try await directory.deleteSession(identifier)
         forget()
@@ -307,14 +307,14 @@ public final class Accounts: Sendable {
 
     // MARK: Users
 
-    /// The user who signs in under a name, made if there is none yet.
+    /// The user with a sign-in name, created if there is none yet.
     public func user(named name: String) async throws -> UserRow {
         if let user = try await directory.user(named: name) { return user }
         return try await directory.insert(newUser(named: name))
     }
 
-    /// The user who says a name in a service for development. Who says an address has it: others invite
-    /// him by it.
+    /// The user with a name, in a service for development. A name that is an e-mail address becomes the user's verified
+    /// address, so that others can invite the user by it.
     func userForDevelopment(named name: String) async throws -> UserRow {
         var user = try await user(named: name)
         guard user.emailAddress == nil, let address = Self.normalised(emailAddress: name) else {
@@ -323,7 +323,7 @@ public final class Accounts: Sendable {
         user.emailAddress = address
         user.isEmailVerified = true
         if try await !directory.update(user) {
-            // Somebody else has verified the address: it stays his.
+            // Another user has verified the address and keeps it.
             user.isEmailVerified = false
         }
         return user
@@ -337,7 +337,7 @@ public final class Accounts: Sendable {
 }
 
 extension APITokenRow {
-    /// Whether a page of this origin may use the token. What is no page of a browser names none.
+    /// Whether a page of this origin may use the token. A client that is not a browser sends no origin.
     func allows(origin: String?) -> Bool {
         guard let origin, !allowedOrigins.isEmpty else { return true }
         return allowedOrigins.contains(origin)

@@ -1,8 +1,8 @@
 import StratusRecords
 import Synchronization
 
-/// The archives of accounts that are being made, one of each account at a time: each reads all that a user has and
-/// made, and looks through public databases for it.
+/// The archives that are being made, one per account at a time: each reads all that its user has and created, and
+/// searches public databases for it.
 final class ArchiveTurns: Sendable {
     private let users = Mutex<Set<String>>([])
 
@@ -15,8 +15,8 @@ final class ArchiveTurns: Sendable {
     }
 }
 
-/// Lets an account's archive be made. It ends at the latest when nobody refers to it any more: also where nobody takes
-/// the answer.
+/// Permission to make an account's archive. It ends at the latest when nothing refers to it any more, so also when the
+/// client stops reading the answer.
 package final class ArchiveTurn: Sendable {
     let sender: Throttle.Sender
     private let whenEnded: Mutex<(@Sendable () -> Void)?>

@@ -1,10 +1,10 @@
 import StratusRuntime
 import Synchronization
 
-/// Counts attempts per key in a table of fixed size: memory is bounded whoever knocks.
+/// Counts attempts per key in a table of fixed size, so that its memory is bounded for any number of keys.
 ///
-/// Each place of the table is a token bucket; keys share one when their hashes meet, which an attacker
-/// cannot arrange, since the hash is seeded anew in every process.
+/// Each place of the table is a token bucket. Keys whose hashes collide share one; an attacker cannot arrange that,
+/// since the hash is seeded anew in every process.
 final class AttemptLimiter: Sendable {
     private static let places = 16_384
 
@@ -14,14 +14,14 @@ final class AttemptLimiter: Sendable {
 
     /// - Parameters:
     ///   - burst: How many attempts are free at first.
-    ///   - secondsPerAttempt: How long one takes to come back.
+    ///   - secondsPerAttempt: Seconds after which one more attempt is free.
     init(burst: Double, secondsPerAttempt: Double) {
         rate = TokenBucket.Rate(perSecond: 1 / secondsPerAttempt, burst: burst)
     }
 
     /// Counts an attempt.
     ///
-    /// - Returns: nil when it may be made, else in how many seconds the next one may.
+    /// - Returns: Nil when the attempt may be made, else the seconds until the next one may.
     func take(_ key: String, nowMilliseconds: Int64) -> Double? {
         buckets.withLock { buckets in
             let place = Self.place(of: key)
@@ -33,7 +33,7 @@ final class AttemptLimiter: Sendable {
         }
     }
 
-    /// Takes an attempt back: it succeeded.
+    /// Takes an attempt back, because it succeeded.
     func giveBack(_ key: String) {
         buckets.withLock { buckets in
             buckets[Self.place(of: key)].giveBack(1, rate)

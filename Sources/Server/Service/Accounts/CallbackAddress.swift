@@ -1,8 +1,8 @@
-/// Where a browser may go with a web-auth token: the address that an API token was given, to the letter.
+/// Where a browser may go with a web-auth token: exactly the address that was set for an API token.
 ///
-/// One of loopback without a port, such as `http://127.0.0.1/`, stands for itself with every port
-/// (RFC 8252, 7.3): a program on the person's own machine takes a free one for each sign-in. One of an
-/// app's own scheme has a dot in it, as in `org.example.trails:/signed-in` (RFC 8252, 7.1).
+/// A loopback address without a port, such as `http://127.0.0.1/`, stands for itself with every port (RFC 8252, 7.3): a
+/// program on the person's own machine takes a free one for each sign-in. An address with an app's own scheme has a dot
+/// in the scheme, as in `org.example.trails:/signed-in` (RFC 8252, 7.1).
 package struct CallbackAddress: Hashable, Sendable {
     /// What `stratus token create --loopback` gives.
     package static let loopback = "http://127.0.0.1/"
@@ -12,10 +12,10 @@ package struct CallbackAddress: Hashable, Sendable {
     private static let maximumStateBytes = 128
 
     package let text: String
-    /// What a page's security policy calls it: an origin, or a scheme and its colon.
+    /// The address in a page's content security policy: an origin, or a scheme with its colon.
     package let source: String
 
-    /// - Returns: nil unless it is an http or https address, or one of an app's own scheme.
+    /// - Returns: Nil unless it is an http or https address, or one with an app's own scheme.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumBytes, !text.contains("#"),
             let source = WebOrigin.origin(of: text) ?? Self.appScheme(of: text)
@@ -31,8 +31,8 @@ package struct CallbackAddress: Hashable, Sendable {
 
     package var isLoopback: Bool { loopbackHost != nil }
 
-    /// Whether a browser may go to an address that somebody asked for. Compared letter by letter: no two
-    /// spellings of a host, a user before it or a path with dots in it are ever taken for the same.
+    /// Whether a browser may go to the address that a request asks for. It is compared character by character: two
+    /// spellings of a host, a user name before it or a path with dots in it are never taken for the same.
     package func allows(_ asked: String) -> Bool {
         guard let host = loopbackHost else { return asked == text }
         guard asked.hasPrefix(host + ":") else { return false }
@@ -42,7 +42,7 @@ package struct CallbackAddress: Hashable, Sendable {
         return rest.dropFirst(digits.count) == text.dropFirst(host.utf8.count)
     }
 
-    /// Whether a text may come back with the token as the app's `state`.
+    /// Whether a text is acceptable as the app's `state`, which comes back with the token.
     package static func isState(_ text: String) -> Bool {
         (1...maximumStateBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -51,7 +51,7 @@ package struct CallbackAddress: Hashable, Sendable {
             }
     }
 
-    /// Where the browser goes: the address with the token, and what the app gave it to know it by.
+    /// Where the browser goes: the address with the token and the app's `state`.
     package func address(escapedToken token: String, state: String) -> String {
         let sign = text.contains("?") ? "&" : "?"
         let end = state.isEmpty ? "" : "&state=\(state)"

@@ -3,25 +3,25 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The records that one user made in a database's default zone, or all that are there, in stretches; without the
-/// users' own records.
+/// The records that one user created in a database's default zone, or all of them, page by page; without the users' own
+/// records.
 struct CreatedRecords: Sendable {
     let store: any RecordStore
     private let search: CreatorSearch
     private var position: CreatorSearch.Position?
     private var isAtEnd = false
 
-    /// - Parameter creator: Whose records; nil for everybody's.
+    /// - Parameter creator: The user who created the records; nil for everybody's.
     init(of creator: String?, in store: any RecordStore, recordTypes: [String], limits: Limits) {
         self.store = store
         search = CreatorSearch(
             creator: creator, recordTypes: recordTypes, limit: limits.recordsPerStep)
     }
 
-    /// The next names, which may be none; nil behind the last.
+    /// The names of the next page, which may be empty; nil at the end.
     mutating func next() async throws -> [String]? {
         guard !isAtEnd else { return nil }
-        // A read of a page waits for nothing: without this, the thread would be nobody else's until the last one.
+        // Reading a page does not suspend: without this, the task would keep its thread until the last page.
         await Task.yield()
         let stretch = try await store.read { [search, position] reader in
             try reader.livingZone(named: ZoneID.defaultZoneName).map {
@@ -35,7 +35,7 @@ struct CreatedRecords: Sendable {
 }
 
 extension OwnRequests {
-    /// What a user made in the default zone of a request's database.
+    /// The records that a user created in the default zone of a request's database.
     func created(by creator: String?, in context: RequestContext) async throws -> CreatedRecords {
         let schema = try await components.schemas.schema(of: context.address)
         return CreatedRecords(
@@ -44,7 +44,7 @@ extension OwnRequests {
             limits: context.limits)
     }
 
-    /// Whether the caller's own record is there, which only its first use makes.
+    /// Whether the caller's user record exists: it is created at its first use.
     func hasUsersRecord(in context: RequestContext) async throws -> Bool {
         let name = try context.user()
         return try await store(of: context).read { reader in
@@ -55,7 +55,7 @@ extension OwnRequests {
         }
     }
 
-    /// The records of these names in the default zone that are there.
+    /// The records with these names in the default zone, as far as they exist.
     func records(
         _ names: [String], in context: RequestContext
     ) async throws -> [RecordDictionary] {

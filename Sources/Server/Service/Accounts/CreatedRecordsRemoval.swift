@@ -1,16 +1,16 @@
 import StratusRecords
 import StratusWire
 
-/// Deletes what one user made in a default zone, a page at a time, by the ordinary rules of references: whoever
-/// refers to such a record with DELETE_SELF goes along.
+/// Deletes what one user created in a default zone, a page at a time, by the ordinary rules of references: records that
+/// refer to a deleted one with DELETE_SELF are deleted with it.
 ///
-/// A record that others' records need cannot go. It loses what it says and stays, so that theirs stay whole. So does
-/// the user's own record, which nobody can delete.
+/// A record that others' records need cannot be deleted. It loses its fields and stays, so that theirs stay whole. So
+/// does the user's own record, which nobody can delete.
 struct CreatedRecordsRemoval: Sendable {
-    /// Records of a request: as many as may be read at once where each is as large as may be.
+    /// Records of a request: as many as may be read at once if each has the largest size.
     private static let recordsAtOnce = 50
 
-    /// What a pass over all that is left came to.
+    /// The result of a pass over all records that are left.
     private struct Pass {
         var done = 0
         var refused = 0
@@ -20,7 +20,7 @@ struct CreatedRecordsRemoval: Sendable {
     private let context: RequestContext
     private let creator: String?
 
-    /// - Parameter creator: Whose records go; nil for all of the zone.
+    /// - Parameter creator: The user whose records are deleted; nil for all of the zone.
     init(_ requests: OwnRequests, _ context: RequestContext, creator: String?) {
         self.requests = requests
         self.context = context
@@ -29,13 +29,13 @@ struct CreatedRecordsRemoval: Sendable {
 
     func run() async throws {
         var isEmptied = false
-        // What is refused may be needed by what goes later.
+        // A deletion that is refused in one pass can succeed in the next, when the records that needed it are gone.
         while true {
             let pass = try await pass { .init(.forceDelete, RecordDictionary(recordName: $0)) }
             if pass.refused == 0 { break }
             if pass.done > 0 { continue }
             if isEmptied { break }
-            // Without what they refer to, the last of them may go that need each other.
+            // Records that need one another can be deleted once they have no references.
             let emptying = try await self.pass {
                 .init(.forceReplace, RecordDictionary(recordName: $0))
             }
@@ -59,7 +59,7 @@ struct CreatedRecordsRemoval: Sendable {
                         pass.done += 1
                         continue
                     }
-                    // Gone meanwhile, with another one.
+                    // Deleted already, together with another record.
                     if failure.error.code != .notFound { pass.refused += 1 }
                 }
             }

@@ -9,13 +9,13 @@ import Synchronization
     import Foundation
 #endif
 
-/// Somebody whose identity tokens are believed: an OpenID Connect provider, such as Apple.
+/// An OpenID Connect provider, such as Apple, whose identity tokens the service accepts.
 public struct IdentityProvider: Sendable {
     /// The token's `iss`, such as `https://appleid.apple.com`.
     public var issuer: String
-    /// The apps for which tokens are believed: the token's `aud` must be one of them.
+    /// The apps whose tokens are accepted: the token's `aud` must be one of them.
     public var audiences: Set<String>
-    /// The signatures that are believed. Only public-key ones can be.
+    /// The signature algorithms that are accepted. Only public-key algorithms are possible.
     public var algorithms: Set<String>
     /// Gets the provider's public keys as JSON (RFC 7517).
     public var fetchKeys: @Sendable () async throws -> String
@@ -36,24 +36,24 @@ public struct IdentityProvider: Sendable {
     }
 }
 
-/// What a believed identity token says.
+/// The verified contents of an identity token.
 struct Identity: Hashable, Sendable {
     var issuer: String
     var subject: String
-    /// Only an address that the provider has verified.
+    /// Nil unless the provider has verified the address.
     var emailAddress: String?
     var givenName: String?
     var familyName: String?
 }
 
-/// Checks identity tokens, and keeps the providers' keys meanwhile.
+/// Checks identity tokens, and caches the providers' keys.
 actor IdentityTokens {
-    /// How long keys are good, in milliseconds.
+    /// How long cached keys are used, in milliseconds.
     private static let lifetimeMilliseconds: Int64 = 3_600_000
-    /// How soon they may be fetched again for a key that is not among them: providers change keys, but
-    /// whoever invents key names must not make us ask.
+    /// After how long keys may be fetched again for a key that is not among them: providers change keys, but a client
+    /// that invents key names must not make the service fetch each time.
     private static let pauseMilliseconds: Int64 = 60_000
-    /// How far the provider's clock may be from ours, in milliseconds.
+    /// How far the provider's clock may differ from ours, in milliseconds.
     private static let leewayMilliseconds: Int64 = 60_000
     private static let tokenBytes = 16_384
 
@@ -72,12 +72,12 @@ actor IdentityTokens {
         world = settings.world
     }
 
-    /// Reads a token's claims, if it is good.
+    /// The claims of a token, once it is checked.
     ///
-    /// - Parameter nonce: What the app chose for this sign-in: the token has it as it is or, as Sign in
-    ///   with Apple does it, the hexadecimal SHA-256 of it that the app gave the provider.
-    /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED, the same for every cause; TRY_AGAIN_LATER
-    ///   when the provider's keys cannot be had.
+    /// - Parameter nonce: What the app chose for this sign-in. The token has it unchanged or, with Sign in with Apple,
+    ///   as its hexadecimal SHA-256, which the app gave the provider.
+    /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED, the same for every cause; TRY_AGAIN_LATER when the
+    ///   provider's keys cannot be fetched.
     func identity(_ token: String, nonce: String) async throws -> Identity {
         guard token.utf8.count <= Self.tokenBytes, !nonce.isEmpty, nonce.utf8.count <= 255 else {
             throw ServiceError.authenticationFailed
@@ -94,13 +94,13 @@ actor IdentityTokens {
                 key.algorithm.map({ $0.rawValue == algorithm }) ?? true
             else { throw ServiceError.authenticationFailed }
             provider = issuer
-            // A collection with this one key: the library would take another where the name is unknown.
+            // A collection with this one key: with several, the library takes another one for an unknown name.
             let keys = try await JWTKeyCollection().add(jwk: key)
             claims = try await keys.verify(token, as: IdentityClaims.self)
         } catch let error as ServiceError {
             throw error
         } catch {
-            // The library's errors say what is wrong with the token; the answer must not.
+            // The library's errors say what is wrong with the token. A caller who guesses must not learn that.
             throw ServiceError.authenticationFailed
         }
         guard
@@ -123,7 +123,7 @@ actor IdentityTokens {
         return try await fetchedKeys(of: provider, now: now).byName[name]
     }
 
-    /// However many ask at once, one fetches.
+    /// Fetches the keys once for all requests that need them at the same time.
     private func fetchedKeys(of provider: IdentityProvider, now: Int64) async throws -> Keys {
         let task =
             fetching[provider.issuer]
@@ -143,12 +143,13 @@ actor IdentityTokens {
             let text = try await provider.fetchKeys()
             keys[provider.issuer] = Keys(byName: try Self.keys(text), fetchedMilliseconds: now)
         } catch {
-            // Keys that are a little too old are better than none; those of before stay, if any.
+            // Keys that are a little too old are better than none: the earlier ones stay. Without any,
+            // `fetchedKeys(of:now:)` throws.
         }
         fetching[provider.issuer] = nil
     }
 
-    /// The public keys of a set by name; others are left out.
+    /// The public keys of a set by name; those without a name or of another kind than RSA and ECDSA are left out.
     private static func keys(_ text: String) throws -> [String: JWK] {
         let set = try JSONDecoder().decode(KeySet.self, from: Data(text.utf8))
         var keys: [String: JWK] = [:]
@@ -159,13 +160,13 @@ actor IdentityTokens {
     }
 }
 
-/// A set of keys, of which those of unknown kinds are left out, as RFC 7517 §5 wants it.
+/// A set of keys without those of unknown kinds, as RFC 7517 §5 wants it.
 private struct KeySet: Decodable {
     struct Entry: Decodable {
         var key: JWK?
 
         init(from decoder: any Decoder) throws {
-            // A kind that the library does not know is no key for us.
+            // A key of a kind that the library does not know cannot be used; a token that names it is refused.
             key = try? JWK(from: decoder)
         }
     }
@@ -183,14 +184,14 @@ private struct IdentityClaims: JWTPayload {
     var iat: Double?
     var nonce: String?
     var email: String?
-    /// A Boolean, or Apple's string of one.
+    /// A Boolean, or a string with one, as Apple sends it.
     var email_verified: BoolClaim?
     var given_name: String?
     var family_name: String?
 
     var isEmailVerified: Bool { email_verified?.value == true }
 
-    /// Nothing: the clock is an argument of ours, so ``isGood(_:_:_:leeway:)`` is asked afterwards.
+    /// Checks nothing: the clock is an argument of ours, so ``isGood(_:_:_:leeway:)`` is called afterwards.
     func verify(using algorithm: some JWTAlgorithm) throws {}
 
     func isGood(

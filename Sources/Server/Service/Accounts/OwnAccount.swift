@@ -20,16 +20,16 @@ struct AccountDesk: Sendable {
 
     private var now: Int64 { settings.world.nowMilliseconds() }
 
-    /// Lets a person in who says the right e-mail address and password.
+    /// Opens the account of a person who enters the right e-mail address and password.
     ///
-    /// - Parameter secret: Of the browser's cookie.
+    /// - Parameter secret: The secret of the browser's cookie.
     /// - Throws: ``SignInRefusal``.
     func open(_ form: SignInForm, secret: String) async throws -> OwnAccount {
         try await watch.refresh()
         return try await account(try await accounts.user(signingIn: form), secret: secret)
     }
 
-    /// The account of a page's form.
+    /// The account that a page's form belongs to.
     ///
     /// - Throws: ``SignInRefusal/expired``.
     func account(proof text: String, secret: String) async throws -> OwnAccount {
@@ -52,7 +52,7 @@ struct AccountDesk: Sendable {
             proof: proof.text(sealedBy: try await signerSource.signer()))
     }
 
-    /// Ends one of the account's sessions; another's stays.
+    /// Ends one of the account's sessions. A session of another account is left alone.
     func endSession(_ identifier: String, of account: OwnAccount) async throws {
         guard let session = account.sessions.first(where: { $0.identifier == identifier }) else {
             return
@@ -64,9 +64,9 @@ struct AccountDesk: Sendable {
         try await accounts.endSession(session.identifier)
     }
 
-    /// Gives the account another password, by the one that it has; all sessions end.
+    /// Changes the account's password, checking the current one; all sessions end.
     ///
-    /// - Parameter form: The account's address, the password so far, and where the form came from.
+    /// - Parameter form: The account's address, the current password, and the network address of the form.
     func changePassword(
         of account: OwnAccount, to password: String, _ form: SignInForm, secret: String
     ) async throws -> OwnAccount {
@@ -77,7 +77,7 @@ struct AccountDesk: Sendable {
             try await accounts.user(account.user.recordName), secret: secret)
     }
 
-    /// Checks that whoever is at the page knows the account's password.
+    /// Checks that the person at the page knows the account's password.
     ///
     /// - Throws: ``SignInRefusal``.
     func confirm(_ account: OwnAccount, _ form: SignInForm) async throws {
@@ -88,14 +88,14 @@ struct AccountDesk: Sendable {
         }
     }
 
-    /// What lets the person in who forgets the password; nil for an account without one.
+    /// The recovery code for a forgotten password; nil for an account without one.
     func recoveryCode(of account: OwnAccount) async throws -> String? {
         RecoveryCode(of: account.user, signer: try await signerSource.signer())?.text
     }
 
-    /// Gives an account another password by its recovery code; all sessions end.
+    /// Sets a new password by the account's recovery code; all sessions end.
     ///
-    /// The same is said whether there is such an account or not, and guesses count as those of passwords.
+    /// The error is the same whether or not the account exists, and guesses count like those of passwords.
     ///
     /// - Throws: ``SignInRefusal``.
     func recover(

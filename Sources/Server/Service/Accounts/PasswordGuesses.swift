@@ -2,16 +2,16 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// Slows who guesses passwords: an account from one network address, an account from everywhere, and a
-/// network address for all accounts. Only wrong passwords count; and an address from which an account was
-/// signed in to is slowed neither for others' guesses at the account nor for its neighbours' guesses.
+/// Slows down password guessing: for an account from one network address, for an account from all addresses, and for a
+/// network address over all accounts. Only wrong passwords count. A network address from which an account was signed in
+/// to before is not slowed by others' guesses at the account, nor by its neighbours' guesses.
 final class PasswordGuesses: Sendable {
-    /// An account, as it is asked for from somewhere.
+    /// An account and the network address of an attempt.
     private struct Place: Hashable, Sendable {
         var account: String
         var networkAddress: String
 
-        /// In the table of attempts; neither part has a space.
+        /// The key in the table of attempts; neither part has a space.
         var key: String { account + " " + networkAddress }
     }
 
@@ -19,7 +19,7 @@ final class PasswordGuesses: Sendable {
     private let ofPlaces: AttemptLimiter
     private let ofAccounts: AttemptLimiter
     private let ofAddresses: AttemptLimiter
-    /// Where accounts were signed in to lately; forgotten at a restart.
+    /// From where accounts were signed in to lately; lost at a restart.
     private let known = Mutex(LRUCache<Place, Bool>(capacity: 100_000))
 
     init(limits: Limits, world: World) {
@@ -33,7 +33,7 @@ final class PasswordGuesses: Sendable {
 
     /// Counts an attempt as a wrong one until it is known to be right.
     ///
-    /// - Returns: What takes it back.
+    /// - Returns: The attempt, to be taken back when it succeeds.
     /// - Throws: ``SignInRefusal/tooMany(_:)``.
     func take(account: String, from networkAddress: String) throws -> Attempt {
         let place = Place(account: account, networkAddress: networkAddress)
@@ -57,12 +57,12 @@ final class PasswordGuesses: Sendable {
         }
     }
 
-    /// Remembers where an account was made: its owner is there.
+    /// Remembers where an account was created: its owner is there.
     func know(account: String, at networkAddress: String) {
         known.withLock { $0[Place(account: account, networkAddress: networkAddress)] = true }
     }
 
-    /// Counts an attempt of which no account is known yet.
+    /// Counts an attempt whose account is not known yet.
     ///
     /// - Throws: ``SignInRefusal/tooMany(_:)``.
     func take(from networkAddress: String) throws -> Attempt {
@@ -75,7 +75,7 @@ final class PasswordGuesses: Sendable {
 
     /// An attempt that counts unless it succeeds.
     struct Attempt {
-        /// Takes the attempt back: it was right.
+        /// Takes the attempt back, because the password was right.
         let succeeded: () -> Void
     }
 }

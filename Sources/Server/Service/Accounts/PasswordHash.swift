@@ -6,7 +6,7 @@ import Synchronization
 
 /// A password as it is stored: `$scrypt$ln=15,r=8,p=3$<salt>$<key>`, the salt and key in base64.
 public struct PasswordHash: Hashable, Sendable {
-    /// What one guess costs: `128 · 2^logRounds · blockSize` bytes, `parallelism` times over.
+    /// What one guess costs: `128 · 2^logRounds · blockSize` bytes of memory, `parallelism` times.
     public struct Cost: Hashable, Sendable {
         public var logRounds: Int
         public var blockSize: Int
@@ -43,7 +43,7 @@ public struct PasswordHash: Hashable, Sendable {
 
     func matches(_ password: String) throws -> Bool {
         let other = try Self.key(password, salt: salt, cost: cost)
-        // Compared without an early end.
+        // Compared in constant time.
         return other.count == key.count && zip(other, key).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
@@ -61,7 +61,7 @@ extension PasswordHash {
             + "$\(Base64.text(salt))$\(Base64.text(key))"
     }
 
-    /// Reads a stored hash; nil when it is none, or its cost is out of all bounds.
+    /// Reads a stored hash; nil when the text is none, or its cost is out of bounds.
     init?(text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",

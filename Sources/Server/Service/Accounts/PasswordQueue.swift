@@ -1,9 +1,9 @@
 import Dispatch
 import StratusRecords
 
-/// Where passwords are hashed: a few at a time, so that a crowd at the door takes neither the memory nor
-/// the threads of the others. Those that wait are let in by turns, one of each network address after
-/// the other; who finds the line full is sent away.
+/// Hashes passwords, a few at a time, so that many sign-ins take neither the memory nor the threads of other requests.
+/// Those that wait take turns, one of each network address after the other; when the queue is full, further ones are
+/// refused.
 final class PasswordQueue: Sendable {
     /// What hashing one takes: see ``PasswordHash/Cost/standard``.
     private static let bytesPerPassword = 32 << 20

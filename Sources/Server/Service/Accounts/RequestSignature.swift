@@ -7,7 +7,7 @@ import StratusRecords
     import Foundation
 #endif
 
-/// What a server shows instead of tokens: the three headers of a signed request, and what they sign.
+/// What a server sends instead of tokens: the three headers of a signed request, and what they sign.
 ///
 /// Source: wire.md §1.5. The signed message is
 /// `<date> ":" base64(SHA256(body)) ":" <target>`, with the target as it was sent.
@@ -83,8 +83,8 @@ public struct RequestSignature: Hashable, Sendable {
 
     /// Checks the signature.
     ///
-    /// - Returns: what names the signature whichever of its two forms was sent (an ECDSA signature
-    ///   (r, s) is as good as (r, n − s)): r. Nil when it is not the key's.
+    /// - Returns: r, which identifies the signature in both of its valid forms (an ECDSA signature (r, s) is as valid
+    ///   as (r, n − s)). Nil when it was not made with the key.
     func check(with key: P256.Signing.PublicKey) -> [UInt8]? {
         guard let bytes = Base64.bytes(signature), bytes.count <= 80,
             let parsed = parsedSignature(bytes)
@@ -99,7 +99,7 @@ public struct RequestSignature: Hashable, Sendable {
         do {
             return try P256.Signing.ECDSASignature(derRepresentation: bytes)
         } catch {
-            // No signature at all, which is as good as a wrong one.
+            // Bytes that are no signature are refused like a wrong signature.
             return nil
         }
     }

@@ -3,18 +3,18 @@ import StratusRecords
 import StratusStorage
 import Synchronization
 
-/// Server-to-server keys and the signatures that were used: each is good for one request, which may be
-/// repeated where its endpoint says so.
+/// Server-to-server keys and the signatures that were used: each is valid for one request, which may be repeated where
+/// its endpoint allows that.
 ///
-/// A signature is remembered until its date has left the window. What is remembered is lost with the
-/// process; so the directory keeps, per key, a date up to which signatures may have been accepted, a
-/// few seconds ahead of the newest, and after a restart a key starts behind it.
+/// A signature is remembered until its date has left the window. That memory is lost with the process. Therefore the
+/// directory keeps, per key, a date up to which signatures may have been accepted, a few seconds ahead of the newest;
+/// after a restart, only signatures with a later date are accepted.
 final class ServerKeys: Sendable {
-    /// A key, ready to check with.
+    /// A key that is ready for checking signatures.
     struct Known: Sendable {
         var row: ServerKeyRow
         var publicKey: P256.Signing.PublicKey
-        /// Whether the user in whose name it writes is disabled.
+        /// Whether the user as whom it writes is disabled.
         var isDisabled: Bool
     }
 
@@ -28,9 +28,9 @@ final class ServerKeys: Sendable {
         /// with: a signature need not cover the query.
         var used: [Int64: [[UInt8]: Int]] = [:]
         var count = 0
-        /// Per key: signatures up to here belong to the time before this process.
+        /// Per key: signatures up to this date were made before this process started.
         var floors: [String: Int64] = [:]
-        /// Per key: what the directory says, or is about to.
+        /// Per key: the date that the directory has, or that is being written there.
         var spent: [String: Int64] = [:]
 
         /// A minute is kept until its last second has left the window.
@@ -48,7 +48,7 @@ final class ServerKeys: Sendable {
         self.directory = directory
     }
 
-    /// Reads a key's text.
+    /// Parses a public key.
     ///
     /// - Throws: ``ServiceError`` unless it is a P-256 public key as PEM.
     static func publicKey(_ pem: String) throws -> P256.Signing.PublicKey {
@@ -56,16 +56,16 @@ final class ServerKeys: Sendable {
             return try P256.Signing.PublicKey(pemRepresentation: pem)
         } catch {
             throw ServiceError.invalid(
-                "The text is no P-256 public key in PEM; give one as `openssl ec"
+                "The text is not a P-256 public key in PEM; give one as `openssl ec"
                     + " -pubout` writes it.")
         }
     }
 
     /// Accepts a signature.
     ///
-    /// - Parameter mayRepeat: Whether the same request may come again: who sends it again, having read no
-    ///   answer, cannot do otherwise.
-    /// - Returns: What names the request.
+    /// - Parameter mayRepeat: Whether the same request may be sent again: a client that received no answer cannot do
+    ///   otherwise.
+    /// - Returns: The identifier of the request.
     /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED, the same for every cause.
     func accept(
         _ signature: RequestSignature, of key: Known, at address: ContainerAddress,
@@ -97,7 +97,7 @@ final class ServerKeys: Sendable {
             state.spent[identifier] = date + Self.stepMilliseconds
             return date + Self.stepMilliseconds
         }
-        // Before the answer, so that what was accepted is known after a crash.
+        // Written before the answer, so that an accepted signature stays known after a crash.
         if let mustWrite { try await directory.spend(serverKey: identifier, through: mustWrite) }
         return name
     }

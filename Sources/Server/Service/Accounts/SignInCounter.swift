@@ -2,24 +2,24 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What the sign-in page knows: for whom it is, and where it leads.
+/// What the sign-in page knows: the app that it is for, and where it leads.
 package struct SignInPlace: Hashable, Sendable {
     /// The container.
     package var app: String
-    /// Where the browser goes with the token; nil for a page that tells its opener.
+    /// Where the browser goes with the token; nil for a page that posts it to its opener.
     package var callback: CallbackAddress?
-    /// What the app knows its sign-in by, given back with the token; empty for none.
+    /// The app's `state`, given back with the token; empty for none.
     package var state = ""
-    /// Whether an app on a device asked, which is signed in for longer than a visit.
+    /// Whether an app on a device asked: it stays signed in for longer than a browser's visit.
     package var isForDevice = false
-    /// The origins of the opener that may be told; empty for any.
+    /// The origins of the opener that may receive the token; empty for any.
     package var openerOrigins: [String]
     package var isSignUpOpen: Bool
     fileprivate var request: SignInRequest
 }
 
 extension SignInPlace {
-    /// Lets the browser go where the app asked, if its API token allows that.
+    /// Sets the address that the app asked for, if its API token allows that.
     ///
     /// - Throws: ``SignInRefusal/foreignCallback``.
     fileprivate mutating func lead(
@@ -31,7 +31,7 @@ extension SignInPlace {
         }
         self.state = state
         guard !asked.isEmpty else {
-            // Whoever names no port has no listener: the page tells its opener.
+            // An app that names no port does not listen on one: the page posts the token to its opener.
             if let allowed, !allowed.isLoopback { callback = allowed }
             return
         }
@@ -43,8 +43,7 @@ extension SignInPlace {
     }
 }
 
-/// Where people get web-auth tokens: on the sign-in page, from an identity provider, from the command
-/// line.
+/// Issues web-auth tokens: on the sign-in page, for an identity provider's token, and for the command line.
 struct SignInCounter: Sendable {
     let settings: ServiceSettings
     let accounts: Accounts
@@ -52,7 +51,7 @@ struct SignInCounter: Sendable {
     let signerSource: TokenSignerSource
     let watch: DirectoryWatch
 
-    /// The address of a sign-in page for somebody whose request needed a user: a path and a query.
+    /// The address of a sign-in page for a request that needed a user: a path and a query.
     func address(
         for credentials: Credentials, at address: ContainerAddress
     ) async throws -> String? {
@@ -64,13 +63,13 @@ struct SignInCounter: Sendable {
         return "/auth/sign-in?request=" + request.text(sealedBy: try await signerSource.signer())
     }
 
-    /// Reads what a redirectURL carries.
+    /// Reads the contents of a redirectURL.
     ///
     /// - Parameters:
-    ///   - text: What a redirectURL carries.
-    ///   - callback: Where an app asks the browser to go with the token; empty for what the API token says.
+    ///   - text: The contents of the redirectURL.
+    ///   - callback: Where an app wants the browser to go with the token; empty for the API token's own address.
     ///   - state: What the app wants back with the token; empty for nothing.
-    /// - Throws: ``SignInRefusal/expired`` when it is too old or none of ours, or its API token is gone;
+    /// - Throws: ``SignInRefusal/expired`` when it is too old, was not made by this service, or its API token is gone;
     ///   ``SignInRefusal/foreignCallback`` for an address that the API token does not allow.
     func signInPlace(
         _ text: String, callback: String = "", state: String = ""
@@ -168,7 +167,7 @@ struct SignInCounter: Sendable {
         return (token.text(sealedBy: try await signerSource.signer()), secret)
     }
 
-    /// Tells whether a form came from a page of ours, in the browser that got the page.
+    /// Whether a form came from a page of this service, in the browser that got the page.
     func isOurs(formToken text: String, secret: String?) async throws -> Bool {
         guard let token = FormToken(text: text, signer: try await signerSource.signer()), let secret
         else {
@@ -179,7 +178,7 @@ struct SignInCounter: Sendable {
             && age < Int64(settings.limits.signInRequestSeconds * 1_000)
     }
 
-    /// Ends the session of a web-auth token. A token that is not good has none to end.
+    /// Ends the session of a web-auth token. An invalid token has no session, so nothing happens.
     func signOut(webAuthToken: String) async throws {
         guard let token = WebAuthToken(text: webAuthToken, signer: try await signerSource.signer())
         else {
@@ -199,7 +198,7 @@ struct SignInCounter: Sendable {
             signer: signerSource.signer())
     }
 
-    /// Signs in whoever says so, making the user on first use.
+    /// Signs in a user by name without any proof, creating the user at first.
     func signInForDevelopment(user name: String) async throws -> Accounts.SignIn {
         guard settings.isForDevelopment else {
             throw ServiceError(.notFound, "There is nothing at this address.")

@@ -1,13 +1,13 @@
 import StratusRecords
 
-/// Why somebody is not let in, as a sentence that a page shows.
+/// Why a sign-in was refused, as a sentence that a page shows.
 public struct SignInRefusal: Error, Hashable, Sendable {
     /// The kind of refusal. The set is open.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Unknown account or wrong password: nobody learns which.
+        /// Unknown account or wrong password: the person does not learn which.
         public static let wrong = Self(rawValue: "wrong")
         /// Too many attempts for the account or from the address.
         public static let tooMany = Self(rawValue: "tooMany")
@@ -18,7 +18,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         public static let closed = Self(rawValue: "closed")
         /// The app asked for the token at an address that its API token does not allow.
         public static let foreignCallback = Self(rawValue: "foreignCallback")
-        /// The form or the address of the page is too old, or somebody else's.
+        /// The form or the address of the page is too old, or belongs to another browser.
         public static let expired = Self(rawValue: "expired")
     }
 
@@ -32,7 +32,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
     }
 
-    /// The status of a page that shows it.
+    /// The HTTP status of a page that shows it.
     package var httpStatus: Int {
         switch code {
         case .tooMany: 429
@@ -42,7 +42,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         }
     }
 
-    /// As the protocol tells a program.
+    /// The refusal as an error of the protocol, for programs.
     var serviceError: ServiceError {
         switch code {
         case .tooMany:
@@ -58,22 +58,25 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     static let wrong = Self(.wrong, "The e-mail address or the password is not right.")
     static let busy = Self(
         .busy, "Many people are signing in. Try again in a few seconds.", retryAfterSeconds: 5)
-    static let disabled = Self(.disabled, "This account is disabled. Ask who runs the service.")
+    static let disabled = Self(
+        .disabled, "This account is disabled. Ask the operator of the service.")
     static let badEmailAddress = Self(.badInput, "Type an e-mail address such as ida@example.org.")
     static let badPassword = Self(.badInput, "A password has 8 to 256 characters.")
     static let badName = Self(.badInput, "A name has at most 100 characters.")
     static let taken = Self(
         .taken, "There is an account with this e-mail address. Sign in, or use another address.")
-    public static let closed = Self(.closed, "Accounts are made by who runs the service.")
+    public static let closed = Self(
+        .closed, "The sign-up is closed. Ask the operator of the service for an account.")
     public static let expired = Self(
         .expired, "This page has expired. Go back to the app and sign in again.")
 
     static let wrongCode = Self(
         .wrong, "The e-mail address or the recovery code is not right.")
     static let pageExpired = Self(
-        .expired, "This page has expired. Say your password again at /auth/account.")
+        .expired, "This page has expired. Enter your password again at /auth/account.")
     static let archiveUnderWay = Self(
-        .tooMany, "Your data is being sent already. Wait until it is there.", retryAfterSeconds: 10)
+        .tooMany, "Your data is being downloaded already. Wait until the download has ended.",
+        retryAfterSeconds: 10)
     static let foreignCallback = Self(
         .foreignCallback,
         "The app asks for your sign-in at an address that its API token does not allow. Who runs the "

@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// What a redirectURL carries from the refused request to the sign-in page and back: for which
-/// container, environment and API token somebody signs in.
+/// The contents of a redirectURL, from the refused request to the sign-in page and back: the container, environment and
+/// API token for which a person signs in.
 ///
-/// Format 1, before sealing: the byte 1, container, environment and API token as counted strings, the
-/// origin of the page that asked as an optional string, and the time of issue in milliseconds since
-/// 1970 as eight bytes. The text is base64 for addresses.
+/// Format 1, before sealing: the byte 1, container, environment and API token as counted strings, the origin of the
+/// page that asked as an optional string, and the time of issue in milliseconds since 1970 as eight bytes. The text is
+/// URL-safe base64.
 struct SignInRequest: SealedText, Hashable, Sendable {
     static let purpose = TokenSigner.Purpose.signInRequest
     static let isInAddresses = true
@@ -42,8 +42,8 @@ extension SignInRequest {
 
 /// Shows that a form was filled in on a page of this service, in the browser that got the page.
 ///
-/// The page's form has the sealed token, its cookie the secret in it: another site can neither read the
-/// one nor set the other.
+/// The page's form contains the sealed token, and its cookie the secret in it: another site can neither read the one
+/// nor set the other.
 struct FormToken: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.formToken
     static let isInAddresses = true

@@ -21,7 +21,7 @@ struct TarWriter {
         try await end()
     }
 
-    /// - Parameter path: Cut in two at one of its slashes, with at most 155 bytes before it and 100 behind it.
+    /// - Parameter path: Split at one of its slashes, with at most 155 bytes before it and 100 after it.
     mutating func begin(_ path: String, sizeBytes: Int64) async throws {
         let (folder, name) = try Self.halves(of: Array(path.utf8))
         var head = [UInt8](repeating: 0, count: Self.blockBytes)

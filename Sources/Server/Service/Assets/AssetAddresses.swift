@@ -1,10 +1,11 @@
 import StratusRecords
 import StratusStorage
 
-/// Where an asset may be sent to: the sealed part of the address that `assets/upload` answers.
+/// Where an asset may be uploaded: the sealed part of the address that `assets/upload` answers.
 ///
-/// Format 1, before sealing: the byte 1, the database, the zone's name, the user, and the end of its
-/// validity in milliseconds since 1970. It says nothing of content, so it cannot be asked about any.
+/// Format 1, before sealing: the byte 1, the database, the zone's name, the user, and the end of its validity in
+/// milliseconds since 1970. It does not identify any content, so it cannot be used to test whether the service has
+/// some.
 struct UploadAddress: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.uploadAddress
     static let isInAddresses = true
@@ -37,9 +38,9 @@ extension UploadAddress {
 
 /// Where an asset can be fetched: the sealed part of a `downloadURL`.
 ///
-/// Format 1, before sealing: the byte 1, the database, the blob's digest and generation, and the end of
-/// its validity in milliseconds since 1970. Format 2 has the file's name besides. Made for those who may
-/// read a record that holds the asset.
+/// Format 1, before sealing: the byte 1, the database, the blob's digest and generation, and the end of its validity in
+/// milliseconds since 1970. Format 2 adds the file's name. It is given to callers who may read a record that holds the
+/// asset.
 struct DownloadAddress: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.downloadAddress
     static let isInAddresses = true
@@ -71,17 +72,17 @@ extension DownloadAddress {
     }
 }
 
-/// The proof that somebody had the bytes of an asset: what turns an uploaded asset into a saved one.
+/// The proof that a client had the bytes of an asset: with it, a record can be saved with the asset.
 ///
-/// Bound to the database, the zone of the later save and the user. Format 1, before sealing: the byte 1,
-/// the database's mark, the zone's name, the user, the content's digest, and the end of its validity
-/// in milliseconds since 1970. Format 2 has the file's name besides.
+/// Bound to the database, the zone of the later save and the user. Format 1, before sealing: the byte 1, the database's
+/// mark, the zone's name, the user, the content's digest, and the end of its validity in milliseconds since 1970.
+/// Format 2 adds the file's name.
 struct UploadReceipt: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.assetReceipt
     static let isInAddresses = false
     private static let markBytes = 16
 
-    /// As change tokens have it.
+    /// The same mark as in change tokens.
     var databaseMark: [UInt8]
     var zoneName: String
     var user: String
@@ -113,7 +114,7 @@ extension UploadReceipt {
     }
 }
 
-/// The first byte of what may end with a file's name.
+/// The first byte of a format that may end with a file's name.
 private enum NameFormat {
     private static let bare: UInt8 = 1
     private static let named: UInt8 = 2

@@ -4,8 +4,7 @@ import StratusWire
 
 /// The receipts of a modify request, looked up before its transaction.
 ///
-/// A value without a receipt is good only in the record that it was read from: then it is found there
-/// by its checksum.
+/// A value without a receipt is valid only in the record that it was read from: there it is found by its checksum.
 struct AssetClaims: Sendable {
     /// Values as they are stored, by zone and receipt.
     private var values: [Key: AssetReceipt] = [:]
@@ -52,7 +51,7 @@ struct AssetClaims: Sendable {
     /// The value that is stored for the one that was sent.
     ///
     /// - Parameter old: The record's fields as they are stored.
-    /// - Throws: ``ServiceError`` when it has neither a good receipt nor was in the record.
+    /// - Throws: ``ServiceError`` when the value has no valid receipt and was not in the record before.
     func stored(
         _ value: AssetReceipt, in zoneName: String, old: [UInt8]
     ) throws -> AssetReceipt {
@@ -87,7 +86,7 @@ extension Field {
 }
 
 extension RecordDictionary {
-    /// Whether the record's fields have assets that can only be told by what is stored.
+    /// Whether the record's fields have assets that can only be identified by what is stored.
     var hasAssetsWithoutReceipt: Bool {
         guard case .values(let fields) = fields else { return false }
         return fields.contains { $0.assets.contains { $0.receipt == nil } }

@@ -1,34 +1,34 @@
 import StratusRecords
 import StratusStorage
 
-/// What a collection of assets took away.
+/// What a collection of assets removed.
 public struct AssetCollection: Hashable, Sendable {
-    /// Assets that no record held for long enough.
+    /// Assets that no record had held for long enough.
     public var unreferencedAssets = 0
     /// Their bytes.
     public var sizeBytes: Int64 = 0
     /// Files without a row, which a crash left behind.
     public var strayBlobs = 0
-    /// Databases that could not be looked through, for a reason that the log says.
+    /// Databases that could not be searched; the log says why.
     public var failedDatabases = 0
 
     public init() {}
 }
 
-/// Removes assets that nobody holds.
+/// Removes assets that no record holds.
 struct AssetCollector: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine
     let databases: Databases
     let errors: ErrorTranslation
 
-    /// Collects assets now and then, until its task is cancelled.
+    /// Collects assets at intervals, until its task is cancelled.
     func run() async {
         while true {
             do {
                 try await settings.world.sleep(settings.limits.assetCollectionSeconds)
             } catch {
-                // The sleep ends early only with its task.
+                // The sleep throws only when the task is cancelled: then the work ends.
                 return
             }
             await collect()
@@ -38,8 +38,8 @@ struct AssetCollector: Sendable {
     /// Removes the assets that no record has held for `Limits.unreferencedAssetSeconds`, and what
     /// crashed uploads left behind.
     ///
-    /// Never takes one that a record holds or that a good receipt names. Databases are looked through
-    /// one after the other, in short transactions; what fails is left to the next time.
+    /// Never removes an asset that a record holds or that a valid receipt names. Databases are searched one after the
+    /// other, in short transactions; one that fails is counted, logged and left for the next collection.
     @discardableResult
     func collect() async -> AssetCollection {
         var collection = AssetCollection()
@@ -67,11 +67,11 @@ struct AssetCollector: Sendable {
         let blobs = try await storage.blobs(for: database)
         let now = settings.world.nowMilliseconds()
         let limit = settings.limits.assetsPerCollection
-        // What was let go since the last time counts from now.
+        // For assets that were released since the last collection, the time counts from now.
         try await store.write { try $0.touchUnreferencedAssets(atMilliseconds: now) }
         let cutoff = now - Int64(settings.limits.unreferencedAssetSeconds * 1_000)
         while !Task.isCancelled {
-            // The rows first: between the two steps there is a blob without a row, never the opposite.
+            // Rows first: a crash in between leaves a blob without a row, never a row without its blob.
             let taken = try await store.write {
                 try $0.takeUnreferencedAssets(touchedBefore: cutoff, limit: limit)
             }
@@ -82,9 +82,9 @@ struct AssetCollector: Sendable {
             }
             guard taken.count == limit else { break }
         }
-        // However short assets are kept: a blob's row may be under way.
+        // Even when assets are kept for a short time only: the row of a new blob may not be written yet.
         let uploadSeconds = settings.limits.assetUploadSeconds
-        // What nobody went on with. Its address has ended.
+        // Uploads that nobody continued. Their address has expired.
         let left = max(uploadSeconds, settings.limits.uploadAddressSeconds)
         try await blobs.removePartials(leftBefore: now - Int64(left * 1_000))
         try await sweepStrays(
@@ -92,7 +92,7 @@ struct AssetCollector: Sendable {
             into: &collection)
     }
 
-    /// Removes blobs without a row. Young ones stay: their row may be about to be written.
+    /// Removes blobs without a row. New ones stay: their row may not be written yet.
     private func sweepStrays(
         _ blobs: any BlobStore, _ store: any RecordStore, keptBefore cutoff: Int64,
         into collection: inout AssetCollection

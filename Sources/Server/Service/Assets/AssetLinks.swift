@@ -18,7 +18,7 @@ public struct AssetLinks {
     private let endMilliseconds: Int64
     private var addresses: [Key: [UInt8]] = [:]
 
-    /// - Parameter settings: Where the failures' identifiers come from.
+    /// - Parameter settings: Makes the identifiers of failures.
     init(signer: TokenSigner, context: RequestContext, settings: ServiceSettings) {
         self.signer = signer
         self.context = context
@@ -68,7 +68,7 @@ public struct AssetLinks {
         return record
     }
 
-    /// The address as a JSON string. `${f}` is where CloudKit's clients put the name of the file.
+    /// The address as a JSON string. CloudKit's clients put the name of the file in place of `${f}`.
     private mutating func address(of key: Key) -> [UInt8] {
         if let address = addresses[key] { return address }
         let text = DownloadAddress(

@@ -4,17 +4,17 @@ import StratusRuntime
 import StratusStorage
 import StratusWire
 
-/// Where an upload that may be gone on with has come to.
+/// The state of a resumable upload.
 public enum ResumedUpload: Sendable {
-    /// All of the asset is there; the value to save.
+    /// The asset is complete; the value to save.
     case complete(AssetsUpload.Uploaded)
-    /// So many bytes are kept, and more are expected.
+    /// This many bytes are kept, and more are expected.
     case kept(bytes: Int64)
-    /// The bytes do not begin where the kept ones end, which is here. None of them was read.
+    /// The request's bytes do not begin where the kept ones end, which is at `bytes`. None of them was read.
     case otherOffset(bytes: Int64)
 }
 
-/// Uploads in several goes: what arrived is kept until the rest does, and is nobody's asset before.
+/// Resumable uploads: the bytes that arrived are kept until the rest does, and belong to no asset before.
 extension AssetTransfer {
     /// Bytes that are read back at a time.
     private static let bytesPerRead = 256 * 1_024
@@ -29,7 +29,7 @@ extension AssetTransfer {
         return try await blobs.partialBytes(of: name)[name.name] ?? 0
     }
 
-    /// Forgets what was kept of an upload.
+    /// Removes the kept bytes of an upload.
     func cancelUpload(_ token: String) async throws {
         let (address, _) = try await uploadAddress(token)
         let name = Self.partialName(of: token, address)
@@ -38,7 +38,7 @@ extension AssetTransfer {
         }
     }
 
-    /// Takes the bytes of an asset from an offset on. When they end early, those that came are kept.
+    /// Receives the bytes of an asset from an offset on. When they end early, the bytes that arrived are kept.
     ///
     /// - Parameters:
     ///   - isLast: Whether the asset ends with these bytes.
@@ -60,7 +60,7 @@ extension AssetTransfer {
                 guard kept[name.name] != nil || kept.count < settings.limits.uploadsPerUser else {
                     throw RequestFailure(.tooManyUploads, unreadBody: .refused)
                 }
-                // What is kept of others has no row that counts it.
+                // No row counts the kept bytes of other uploads yet.
                 room.bytes -= kept.reduce(0) { $0 + ($1.key == name.name ? 0 : $1.value) }
                 let partial = try await blobs.partial(name)
                 guard partial.sizeBytes == offset else {
@@ -136,7 +136,7 @@ extension AssetTransfer {
         }
     }
 
-    /// Whether an asset can never be complete after a failure, however often it is gone on with.
+    /// Whether an upload can never succeed after this failure, even if it is continued.
     private static func endsUpload(_ error: any Error) -> Bool {
         if let failure = error as? RequestFailure { return failure.unreadBody == .tooLarge }
         return (error as? ServiceError)?.code == .quotaExceeded

@@ -4,8 +4,7 @@ import StratusRuntime
 import StratusStorage
 import StratusWire
 
-/// Takes the bytes of assets in, and hands them out: what the addresses of ``AssetsUpload`` and of
-/// records lead to.
+/// Receives and sends the bytes of assets, at the addresses of ``AssetsUpload`` and of records.
 struct AssetTransfer: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine
@@ -13,15 +12,15 @@ struct AssetTransfer: Sendable {
     let signerSource: TokenSignerSource
     let uploads: UploadsUnderWay
     let meter: RequestMeter
-    /// Nil where all requests are light.
+    /// Nil when every request counts as light.
     let heavy: HeavyRequests?
 
-    /// Bytes that are handed to the disk at a time.
+    /// Bytes that are written to the disk at a time.
     private static let bytesPerWrite = 512 * 1024
 
-    /// Takes the bytes of an asset: step 2 of an upload, for the transport that has them.
+    /// Receives the bytes of an asset: step 2 of an upload.
     ///
-    /// Holds no more of them than one write's. The blob is durable and has its row when this returns.
+    /// Holds the bytes of one write at a time. When this returns, the blob is durable and has its row.
     func upload<Body: AsyncSequence>(
         to token: String, announcedBytes: Int64?, fileName: () -> String?, _ body: Body
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
@@ -31,7 +30,7 @@ struct AssetTransfer: Sendable {
         let room = try await freeAssetBytes(in: address.database)
         try checkSize(announcedBytes ?? 0, after: 0, room)
         let row = try await uploads.run(for: address.user) {
-            // A digest of many bytes is heavy, however small the pieces in which they come.
+            // Hashing many bytes is heavy work, however small the pieces in which they come.
             try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
                 try await keep(body, in: address.database, room, by: sender)
             }
@@ -68,7 +67,7 @@ struct AssetTransfer: Sendable {
     func receipt(
         for row: AssetRow, at address: UploadAddress, fileName: String?, _ signer: TokenSigner
     ) -> AssetsUpload.Uploaded {
-        // It is found in stored JSON by the quotation mark at its end.
+        // In stored JSON, the name is found by the quotation mark at its end.
         let fileName = fileName.flatMap { name in
             name.utf8.allSatisfy { (0x21..<0x7f).contains($0) && $0 != 0x22 && $0 != 0x5c }
                 ? name : nil
@@ -84,7 +83,7 @@ struct AssetTransfer: Sendable {
         return AssetsUpload.Uploaded(singleFile: asset)
     }
 
-    /// The room that a database's quota leaves, and the refusal of what is larger.
+    /// The bytes that a database's quota leaves, and the error for an asset that is larger.
     func freeAssetBytes(
         in database: DatabaseAddress
     ) async throws -> (bytes: Int64, error: ServiceError) {
@@ -97,7 +96,7 @@ struct AssetTransfer: Sendable {
         }
     }
 
-    /// Keeps a blob, then notes it: a row never names a blob that is not there.
+    /// Stores a blob and then its row, so that a row never names a blob that does not exist.
     private func keep<Body: AsyncSequence>(
         _ body: Body, in database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError),
         by mover: Throttle.Sender
@@ -117,14 +116,14 @@ struct AssetTransfer: Sendable {
         return try await admit(new, in: database)
     }
 
-    /// Notes a blob that is there; the one of the same content that was there before, if one was.
+    /// Stores the row of a blob, or returns the row of an earlier blob with the same content.
     func admit(_ new: AssetRow, in database: DatabaseAddress) async throws -> AssetRow {
         let stored = try await databases.store(for: database).write { try $0.admit(new) }
         if stored.blob != new.blob {
             do {
                 try await storage.blobs(for: database).delete(new.blob)
             } catch {
-                // It has no row, so the next collection finds it.
+                // The blob has no row: the next collection finds and removes it.
             }
         }
         return stored
@@ -132,8 +131,8 @@ struct AssetTransfer: Sendable {
 
     /// Writes a body, and adds it to the digest. Its sender pays for what came of it, however it ends.
     ///
-    /// - Parameter keepsPart: Whether what came of a body that ends early is written too.
-    /// - Returns: The asset's bytes then.
+    /// - Parameter keepsPart: Whether the part of a body that ends early is written too.
+    /// - Returns: The asset's size in bytes so far.
     func write<Body: AsyncSequence>(
         _ body: Body, to writer: any BlobWriter, after kept: Int64 = 0,
         of database: DatabaseAddress, _ digest: inout SHA256,
@@ -175,7 +174,7 @@ struct AssetTransfer: Sendable {
         return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
     }
 
-    /// Opens an asset for whoever has its address.
+    /// Opens an asset for a caller who has its address.
     func download(
         _ token: String, by movers: [Throttle.Sender]
     ) async throws -> AssetDownload {
@@ -195,11 +194,11 @@ struct AssetTransfer: Sendable {
     }
 }
 
-/// An asset that is being fetched.
+/// An asset that is being downloaded.
 public struct AssetDownload: Sendable {
-    /// The same for the same content of a database, whatever the address: an entity tag.
+    /// An entity tag: the same for the same content of a database, whatever the address.
     public let contentTag: String
-    /// What the uploaded file was called, percent-encoded; nil where nobody said it.
+    /// The name of the uploaded file, percent-encoded; nil when the client sent none.
     public let fileName: String?
     private let reader: any BlobReader
     private let onRead: @Sendable (_ bytes: Int) -> Void
@@ -216,7 +215,7 @@ public struct AssetDownload: Sendable {
 
     public var sizeBytes: Int64 { reader.sizeBytes }
 
-    /// The bytes from an offset on: as many as asked for, fewer at the end only.
+    /// The bytes from an offset on: `count` of them, or fewer at the end of the asset.
     public func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         let bytes = try await reader.read(at: offset, count: count)
         onRead(bytes.count)

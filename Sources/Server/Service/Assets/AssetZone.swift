@@ -2,13 +2,13 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The zone in whose records an asset lies or will lie, and the database that keeps its bytes: a shared
-/// zone's owner's.
+/// The zone of the records that hold an asset or will hold it, and the database that keeps its bytes: for a shared
+/// zone, its owner's.
 struct AssetZone: Hashable, Sendable {
     var database: DatabaseAddress
     var name: String
 
-    /// Looks a zone up as `zones/lookup` does, so that the caller sees here what he sees there.
+    /// Looks a zone up by the rules of `zones/lookup`, so that the caller sees the same zones here and there.
     ///
     /// - Throws: ``ServiceError`` with ZONE_NOT_FOUND.
     init(
@@ -30,14 +30,14 @@ struct AssetZone: Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// The database that keeps the assets of records in a zone, as answers name it.
+    /// The database that keeps the assets of a zone's records, for a zone identifier from an answer.
     func assetDatabase(of zoneID: ZoneIDDictionary?) -> DatabaseAddress? {
         let owner: String?
         switch scope {
         case .public where zoneID?.zoneName ?? ZoneID.defaultZoneName == ZoneID.defaultZoneName:
             return DatabaseAddress(address, .public)
         case .private: owner = caller.userRecordName
-        // Shared zones, also where a share is looked at from the public database.
+        // Shared zones, also when a share is read through the public database.
         case .public, .shared, nil: owner = zoneID?.ownerRecordName
         }
         return owner.map { DatabaseAddress(address, .private(owner: $0)) }

@@ -7,8 +7,7 @@ extension AssetsRereference: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// Gives new receipts for assets of records that the caller may read: those that `records/lookup`
-    /// answers.
+    /// Issues new receipts for assets of records that the caller may read by `records/lookup`.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -62,7 +61,7 @@ extension AssetsRereference: ServedEndpoint {
     }
 }
 
-/// Receipts for what is stored already.
+/// Makes receipts for assets that are stored already.
 private struct NewReceipts {
     let signer: TokenSigner
     let zone: AssetZone

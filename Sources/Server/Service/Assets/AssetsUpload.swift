@@ -7,8 +7,8 @@ extension AssetsUpload: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// Hands out an address per asset. Who may save the record is decided when it is saved; who may save
-    /// none in the zone gets no address, since the bytes would count for the zone's owner.
+    /// Issues an address per asset. Whether the caller may save the record is decided when it is saved. A caller who
+    /// may save no record in the zone gets no address, since the bytes would count for the zone's owner.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {

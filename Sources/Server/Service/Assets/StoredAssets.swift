@@ -4,19 +4,19 @@ import StratusWire
 
 /// Finds the assets in a record's stored fields without reading the fields.
 ///
-/// An asset is stored with the name of its blob where the wire has a receipt; no client ever sees it,
-/// and what a client sends there is never stored. In normalised JSON the bytes `"receipt":"` stand for
-/// nothing else: in a string the quotation marks would be escaped, and under a field of that name is an
-/// object. Behind it may be the file's name, which goes with it. So a record without assets costs one search for these bytes, and in an answer each name is
-/// replaced by an address without a look at the rest.
+/// An asset is stored with the name of its blob where the wire has a receipt; no client ever sees it, and what a client
+/// sends there is never stored. In normalised JSON the bytes `"receipt":"` cannot mean anything else: inside a string
+/// the quotation marks would be escaped, and the value of a field with that name is an object. The file's name may
+/// follow. So a record without assets costs one search for these bytes, and in an answer each blob name is replaced by
+/// an address without parsing the rest.
 enum StoredAssets {
     private static let marker = Array(#""receipt":""#.utf8)
-    /// What stands between the blob's name and the file's, which is percent-encoded.
+    /// The separator between the blob's name and the file's, which is percent-encoded.
     private static let nameMarker = Array(#"","fileName":""#.utf8)
     private static let addressKey = Array(#""downloadURL":"#.utf8)
     private static let quotationMark = UInt8(ascii: "\"")
 
-    /// What stands in the stored value for a blob.
+    /// The text of a blob in the stored value.
     static func text(of blob: BlobName) -> String {
         var writer = ByteWriter()
         writer.write(raw: blob.sha256)
@@ -59,7 +59,7 @@ enum StoredAssets {
             addressed += payload[copied..<place.start]
             copied = place.end
             guard let blob = blob(String(decoding: payload[place.text], as: UTF8.self)) else {
-                // Not what we store; then at least nobody is told of it.
+                // Not written by this service; an empty address at least reveals nothing.
                 addressed += addressKey + [quotationMark, quotationMark]
                 continue
             }
@@ -72,14 +72,14 @@ enum StoredAssets {
     }
 
     private struct Place {
-        /// Where the member begins.
+        /// The offset of the member.
         var start: Int
-        /// What stands between the quotation marks of its value.
+        /// The range of its value, without the quotation marks.
         var text: Range<Int>
-        /// The same of the file's name.
+        /// The same for the file's name.
         var fileName: Range<Int>?
 
-        /// Where what follows begins.
+        /// The offset of what follows.
         var end: Int { (fileName ?? text).upperBound + 1 }
     }
 
@@ -104,7 +104,7 @@ enum StoredAssets {
         return places
     }
 
-    /// Finds the marker after Horspool: most steps leap over its whole length.
+    /// Finds the marker by Horspool's algorithm: most steps skip its whole length.
     private static func firstMarker(in bytes: UnsafeRawBufferPointer, from offset: Int) -> Int? {
         var end = offset + 10
         while end < bytes.count {

@@ -3,11 +3,11 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// Counts the uploads under way, user by user: each has a file that is not counted anywhere else yet.
+/// Counts the running uploads of each user: each has a file that no quota counts yet.
 final class UploadsUnderWay: Sendable {
     private let limit: Int
     private let counts = Mutex<[String: Int]>([:])
-    /// Those in several goes of which one is under way.
+    /// The resumable uploads that are being written to.
     private let partials = Mutex<Set<PartialBlobName>>([])
 
     init(limit: Int) {
@@ -36,7 +36,7 @@ final class UploadsUnderWay: Sendable {
 
     /// Runs `body` as the only one that writes to a partial blob.
     ///
-    /// - Throws: ``RequestFailure`` with TRY_AGAIN_LATER when another one does.
+    /// - Throws: ``RequestFailure`` with TRY_AGAIN_LATER when another request is writing to it.
     func run<Outcome>(
         _ name: PartialBlobName, _ body: () async throws -> Outcome
     ) async throws -> Outcome {

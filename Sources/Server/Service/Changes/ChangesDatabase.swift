@@ -8,8 +8,8 @@ extension ChangesDatabase: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// A fetch without a token leaves out zones that were deleted before it began, or before the version that
-    /// the request names.
+    /// A fetch without a token leaves out zones that were deleted before it began, or before the version in the
+    /// request.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -21,7 +21,7 @@ extension ChangesDatabase: ServedEndpoint {
             components.settings.logger)
     }
 
-    /// - Parameter logger: Told when history was lost.
+    /// - Parameter logger: Gets a line when history was lost.
     static func answer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
         _ signer: TokenSigner, _ logger: Logger
@@ -54,8 +54,8 @@ extension ChangesDatabase: ServedEndpoint {
 
     /// Zones after a cursor that are to be listed, and where the page ends; nil when it is the last one.
     ///
-    /// Zones that one request changed bear the same database version, and no page ends between them. What is
-    /// not listed takes no place, so that no page is empty while more is coming.
+    /// Zones that one request changed have the same database version, and no page ends between them. Zones that are not
+    /// listed do not count, so that no page is empty while more is coming.
     private static func page(
         of reader: any StoreReader, after cursor: Int64, limit: Int,
         listing isListed: (ZoneRow) -> Bool
@@ -64,7 +64,7 @@ extension ChangesDatabase: ServedEndpoint {
         while true {
             let rows = try reader.zones(changedAfter: cursor, limit: asked)
             let isAll = rows.count < asked
-            // Of the last version there may be more than was read.
+            // There may be more zones of the last version than were read.
             let whole = rows.filter {
                 isAll || $0.changedAtDatabaseVersion < rows[rows.count - 1].changedAtDatabaseVersion
             }
@@ -81,7 +81,7 @@ extension ChangesDatabase: ServedEndpoint {
 }
 
 extension ZoneDictionary {
-    /// A zone of the database's change feed: there or gone, and if gone, why.
+    /// A zone of the database's change feed: it exists, or it was deleted for the given reason.
     init(changed row: ZoneRow, in context: RequestContext) {
         self.init(zoneID: context.zoneID(row.name), isDeleted: row.deletion != nil)
         guard context.caller.wantsExtensions else { return }

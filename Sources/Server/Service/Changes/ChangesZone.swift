@@ -5,7 +5,7 @@ import StratusStorage
 import StratusWire
 
 extension ChangesZone: ServedEndpoint {
-    /// Whoever may read the public database may follow it.
+    /// Every caller who may read the public database may follow its changes.
     public static let rules = EndpointRules<Self>(
         access: .read, endsSession: false, isRepeatable: true,
         cost: { Double($0.zones.count) / 10 },
@@ -13,7 +13,7 @@ extension ChangesZone: ServedEndpoint {
         link: { answer, links in
             for index in answer.items.indices {
                 guard case .success(var page) = answer.items[index] else { continue }
-                // Else the page's records would be copied when the first of them changes.
+                // Emptied first: otherwise changing the first record would copy all records of the page.
                 answer.items[index] = .success(
                     Page(zoneID: page.zoneID, records: [], syncToken: "", moreComing: false))
                 links.link(&page.records)
@@ -38,7 +38,7 @@ extension ChangesZone: ServedEndpoint {
                     ? nil : zone.zoneID.ownerRecordName)
         }
         guard Set(names).count == names.count else {
-            // Else one request could ask 400 times for the largest page of one zone.
+            // Otherwise one request could ask 400 times for the largest page of one zone.
             throw ServiceError.invalid("A zone is named twice in the request; name it once.")
         }
         let stores = Stores(
@@ -51,23 +51,22 @@ extension ChangesZone: ServedEndpoint {
             request, in: context, stores, address, room: context.limits.changedBytesPerAnswer)
     }
 
-    /// What reading a feed needs.
+    /// What is needed to read a feed.
     struct Stores: Sendable {
         let databases: Databases
         let schemas: SchemaCache
         let signer: TokenSigner
-        /// Told when history was lost.
+        /// Gets a line when history was lost.
         let logger: Logger
     }
 
-    /// - Parameter room: The bytes that the answer may have in records; every zone has a page all the
-    ///   same.
+    /// - Parameter room: The bytes that the answer may have in records; every zone gets a page in any case.
     static func answer(
         _ request: Request, in context: RequestContext, _ stores: Stores,
         _ address: DatabaseAddress, room: Int
     ) async throws -> Answer {
         let access = try await context.recordAccess(by: stores.schemas)
-        // Newest-first pages are found from the oldest change on.
+        // Newest-first pages are found by reading from the oldest change on.
         let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
         return try await stores.databases.store(for: address).read(length) { reader in
             let tokens = context.changeTokens(
@@ -91,7 +90,7 @@ extension ChangesZone: ServedEndpoint {
 }
 
 extension RequestContext {
-    /// Refuses databases without a change feed. The public one has none but for our extension.
+    /// Refuses databases without a change feed. The public one has a feed only for clients that use our extension.
     func checkFeed() throws {
         if scope == .public, !caller.wantsExtensions {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
@@ -104,11 +103,10 @@ struct ZoneFeed {
     let reader: any StoreReader
     let tokens: ChangeTokens
     let context: RequestContext
-    /// What is not to be read is left out, also when it is deleted.
+    /// Records that the caller may not read are left out, and so are their deletions.
     let access: RecordAccess
 
-    /// - Parameter room: The bytes that the answer has left for records; every zone has a page all the
-    ///   same.
+    /// - Parameter room: The bytes that the answer has left for records; every zone gets a page in any case.
     /// - Throws: ``ServiceError`` when this zone cannot be served.
     func page(_ item: ChangesZone.Item, room: inout Int) throws -> ChangesZone.Page {
         guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
@@ -130,7 +128,7 @@ struct ZoneFeed {
             : oldestFirst(item, zone, rights, cursor, room: &room)
     }
 
-    /// Up to which version a fetch without a token leaves deletions out; those that were purged are not to be had.
+    /// The version up to which a fetch without a token leaves deletions out; purged ones no longer exist anyway.
     private func skippedTombstones(_ item: ChangesZone.Item, _ zone: ZoneRow) -> Int64 {
         item.deletionsAfterVersion.map { min(max($0, zone.purgeHorizon), zone.version) }
             ?? zone.version
@@ -156,8 +154,8 @@ struct ZoneFeed {
         return page
     }
 
-    /// Reads the feed from the cursor and keeps its newest part: the store knows one direction only,
-    /// so a page costs as much as all changes since the cursor, but no more memory than a page.
+    /// Reads the feed from the cursor and keeps its newest part: the store can read in one direction only, so a page
+    /// costs as much time as all changes since the cursor, but no more memory than a page.
     ///
     /// Changes that happen between two pages come with the first fetch after the last page.
     private func newestFirst(
@@ -179,7 +177,7 @@ struct ZoneFeed {
             kept += new
             keptBytes += new.reduce(0) { $0 + $1.payload.count }
             while let first = kept.first {
-                // Whole requests give way where no page may end inside one; the newest stays.
+                // Whole requests are dropped where no page may end inside one; the newest stays.
                 let request =
                     start.wantsWholeBatches
                     ? kept.prefix { $0.commitVersion == first.commitVersion } : kept.prefix(1)
@@ -215,7 +213,7 @@ struct ZoneFeed {
         return try rows.compactMap { row in
             if let types, !types.contains(row.type) { return nil }
             guard access[row.type].mayRead(row) else { return nil }
-            // A feed must not be a list of all users.
+            // A feed must not reveal a list of all users.
             if row.type == UsersRecord.type, row.name != context.caller.userRecordName {
                 return nil
             }

@@ -8,7 +8,7 @@ extension RecordsChanges: ServedEndpoint {
         cost: { _ in 0 }, zoneNames: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })
 
-    /// The same feed as that of ``ChangesZone``, with the zone's error as the request's.
+    /// The same feed as ``ChangesZone``; an error of the zone is the request's error.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {

@@ -7,11 +7,11 @@ extension ZonesChanges: ServedEndpoint {
         access: ChangesDatabase.rules.access, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// The same feed as that of ``ChangesDatabase``, under the token's other name.
+    /// The same feed as ``ChangesDatabase``, with another name for the token.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
-        // In the public database too, which has no zones to be told of.
+        // Allowed in the public database too, although it has no zones to list.
         let answer = try await ChangesDatabase.answer(
             .init(syncToken: request.syncToken, resultsLimit: request.resultsLimit), in: context,
             components.databases, try await components.tokenSigner(), components.settings.logger)

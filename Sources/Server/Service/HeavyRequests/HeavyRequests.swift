@@ -2,12 +2,12 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// Which requests are heavy, and where they run: large ones, and those of a sender that asked for much
-/// lately or asks for several things at once. They are as good as others and take turns on threads of
-/// their own (``HeavyThreads``), so that the light requests of everybody else find a thread at once.
+/// Decides which requests are heavy, and where they run: large ones, and those of a sender that asked for much lately
+/// or asks for several things at once. They take turns on threads of their own (``HeavyThreads``), so that everybody
+/// else's light requests find a free thread at once.
 ///
-/// What a sender asked for is counted in the measure of its rate (``EndpointRules/cost``), whether
-/// its rate is limited or not.
+/// What a sender asked for is counted in the unit of its rate (``EndpointRules/cost``), whether or not its rate is
+/// limited.
 final class HeavyRequests: Sendable {
     typealias Sender = Throttle.Sender
 
@@ -24,7 +24,7 @@ final class HeavyRequests: Sendable {
     private let world: World
     private let uses = Mutex(LRUCache<Sender, Use>(capacity: 10_000))
 
-    /// - Parameter threadCount: Less than the processors; nil is returned for none.
+    /// - Parameter threadCount: Fewer than the processors; with none, the initialiser returns nil.
     init?(threadCount: Int, limits: Limits, world: World) {
         guard threadCount > 0 else { return nil }
         var halved = limits
@@ -35,7 +35,7 @@ final class HeavyRequests: Sendable {
         self.world = world
     }
 
-    /// Notes a request that is there as a whole.
+    /// Notes a request that has arrived completely.
     ///
     /// - Returns: Where it runs when it is heavy; nil for a light one.
     func begin(_ sender: Sender, receivedBytes: Int) -> HeavyThreads.Line? {
@@ -48,18 +48,18 @@ final class HeavyRequests: Sendable {
         return threads.line(of: sender)
     }
 
-    /// Notes what a request was found to cost.
+    /// Adds the cost that a request turned out to have.
     func charge(_ sender: Sender, _ cost: Double) {
         change(sender) { $0.cost += cost }
     }
 
-    /// Notes that a request was answered.
+    /// Notes that a request has been answered.
     func end(_ sender: Sender) {
-        // Others may have taken the place of a sender that is remembered no more.
+        // The sender may have been forgotten in the meantime, in favour of others.
         change(sender) { $0.inWork = max(0, $0.inWork - 1) }
     }
 
-    /// Nobody is remembered as heavy for longer than this after the last request.
+    /// No sender counts as heavy for longer than this after its last request.
     private static let longestSeconds = 10.0
 
     private func change<Outcome: Sendable>(

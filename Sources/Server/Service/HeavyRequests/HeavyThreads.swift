@@ -4,8 +4,8 @@ import HeapModule
 import StratusRuntime
 import Synchronization
 
-/// The few threads on which the heavy requests run, so that no other request waits behind one for a
-/// thread of Swift's tasks, of which there are only as many as processors.
+/// The few threads on which the heavy requests run, so that no other request waits behind one for a thread of Swift's
+/// tasks, of which there are only as many as processors.
 ///
 /// The senders of heavy requests share these threads equally: the next step is one of the sender whose
 /// steps took the least time. A step is what a task does until it waits for something.
@@ -26,7 +26,7 @@ final class HeavyThreads: Sendable {
             threads.add(Step(job: UnownedJob(job), line: self))
         }
 
-        /// Runs work on the line; without a line where it is called.
+        /// Runs work on the line; without a line, on the caller's executor.
         static func run<Outcome, Failure: Error>(
             on line: Line?, _ work: () async throws(Failure) -> Outcome
         ) async throws(Failure) -> Outcome {
@@ -40,10 +40,10 @@ final class HeavyThreads: Sendable {
         var line: Line
     }
 
-    /// A sender with steps to run.
+    /// A sender that has steps to run.
     private struct Share {
         var steps: Deque<Step> = []
-        /// The time that its steps took, from where the others were when it came.
+        /// The time that its steps took, plus the value at which it started.
         var seconds: Double
         var running = 0
         var hasTurn = false
@@ -63,15 +63,15 @@ final class HeavyThreads: Sendable {
         var shares: [Sender: Share] = [:]
         var turns = Heap<Turn>()
         var lastTicket: UInt64 = 0
-        /// Where a sender begins that was not here.
+        /// Where a new sender starts.
         var startSeconds = 0.0
         var idleThreads: [Int]
         var stepsRun = 0
     }
 
     private let world: World
-    /// Serial, each a thread of its own while it has work; the system gives way to everybody else's threads
-    /// where processors are few.
+    /// Serial queues, each a thread of its own while it has work. Where processors are few, the system prefers
+    /// everybody else's threads.
     private let queues: [DispatchQueue]
     private let state: Mutex<State>
 
@@ -118,7 +118,7 @@ final class HeavyThreads: Sendable {
         }
     }
 
-    /// The next step; without one, the thread is idle.
+    /// The next step; nil leaves the thread idle.
     private func next(for thread: Int) -> Step? {
         state.withLock { state in
             guard let turn = state.turns.popMin(),
@@ -131,7 +131,7 @@ final class HeavyThreads: Sendable {
             state.stepsRun += 1
             state.shares[turn.sender]?.running += 1
             state.shares[turn.sender]?.hasTurn = false
-            // Another thread may take its next step, if nobody else has a turn before.
+            // Another thread may take this sender's next step, unless another sender comes first.
             giveTurn(to: turn.sender, in: &state)
             return step
         }

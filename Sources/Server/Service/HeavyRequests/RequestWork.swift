@@ -1,18 +1,17 @@
 import Synchronization
 
-/// What answering a request took beyond what the request itself says, in requests: the records that a
-/// query looked at, the entries that were added to an index for it, the records that come under another share
-/// with one that is named.
+/// What answering a request cost beyond what the request itself shows, in requests: the records that a query examined,
+/// the entries that were added to an index for it, the records that come under another share together with a named one.
 final class RequestWork: Sendable {
     private let total = Mutex(0.0)
 
     /// About as many records are read in the time of one request.
     private static let recordsPerRequest = 160.0
-    /// So many saves are one (``RecordsModify``).
+    /// This many saves cost as much as one request (``RecordsModify``).
     private static let recordsWrittenPerRequest = 40.0
-    /// About as many index entries are written.
+    /// About as many index entries are written in that time.
     private static let entriesPerRequest = 400.0
-    /// About as many are read, and their distances computed.
+    /// About as many index entries are read in that time, and their distances computed.
     private static let entriesReadPerRequest = 1_600.0
 
     var cost: Double { total.withLock { $0 } }

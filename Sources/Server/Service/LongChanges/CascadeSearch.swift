@@ -2,12 +2,13 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Looks for what goes with a request's deletions, where that is more than one transaction may look for.
+/// Finds the records that are deleted together with a request's deletions, when they are more than one transaction may
+/// look for.
 ///
-/// Each step is a transaction of its own, so that others read and write between them. When the request ends
-/// without a decision, or with the process, its records stay (``LongChanges``).
+/// Each step is a transaction of its own, so that others read and write between them. When the request ends without a
+/// decision, or the process ends, its records stay (``LongChanges``).
 struct CascadeSearch: Sendable {
-    /// What one step found.
+    /// The result of one step.
     private struct Step: Sendable {
         var found: [RecordKey] = []
         var seen: Set<RecordKey> = []
@@ -19,12 +20,12 @@ struct CascadeSearch: Sendable {
 
     private(set) var claim: CascadeClaim
     private let context: RequestContext
-    /// How many operations the request has.
+    /// The number of the request's operations.
     private let operations: Int
     private var claimed: Set<RecordKey> = []
     private var answers = Dependents.Answers()
     private var question: CascadeQuestion
-    /// What goes, in the order in which it was found, and how many of them were asked who depends on them.
+    /// The records to delete, in the order in which they were found, and for how many of them the dependents were read.
     private var members: [RecordKey]
     private var seen: Set<RecordKey>
     private var asked = 0
@@ -59,10 +60,10 @@ struct CascadeSearch: Sendable {
 
     // MARK: Steps
 
-    /// Asks some of the records who depends on them, and holds those that go along.
+    /// Reads the dependents of some of the records, and claims those that are deleted with them.
     ///
-    /// - Returns: Whether there are more to ask.
-    /// - Throws: ``ServiceError`` where one of them is deleted by another request, or its zone is gone.
+    /// - Returns: Whether there are more records to look at.
+    /// - Throws: ``ServiceError`` when another request deletes one of them, or its zone is gone.
     mutating func step(in store: any RecordStore) async throws -> Bool {
         let step = try await store.write { [self] writer in try self.step(writer) }
         members += step.found
@@ -71,9 +72,9 @@ struct CascadeSearch: Sendable {
         asked += step.asked
         answers.merge(step.answers)
         isTooLarge = step.isTooLarge
-        // By indexes alone: the three questions are about as many entries.
+        // Read from indexes alone: the three questions are about as many entries.
         context.work.add(entriesRead: 3 * step.asked)
-        // Each is written now, and removed by what is decided.
+        // Each is written now, and removed when the request is decided.
         context.work.add(entriesWritten: 2 * step.claimed.count)
         return asked < members.count && !isTooLarge
     }
@@ -111,7 +112,7 @@ struct CascadeSearch: Sendable {
         return step
     }
 
-    /// Writes down that a record goes, as soon as the claim does not hold it back.
+    /// Stores the deletion of a record, which takes effect when the claim no longer holds it back.
     private func hold(
         _ key: RecordKey, _ step: inout Step, _ dependents: Dependents, _ writer: any StoreWriter
     ) throws {
@@ -136,7 +137,7 @@ struct CascadeSearch: Sendable {
 
     // MARK: The answer
 
-    /// Decides, beside the writer, what goes and what cannot.
+    /// Decides, outside the writer, which records are deleted and which cannot be.
     private mutating func answer(in store: any RecordStore) async throws {
         let answer = try await store.read(.zone) { [self] reader in try self.answer(reader) }
         if !answer.hasRefused { try await letGo(allBut: answer.cascade, in: store) }
@@ -157,14 +158,14 @@ struct CascadeSearch: Sendable {
         }
     }
 
-    /// Lets go of what an earlier question took along, and this one does not.
+    /// Releases the records that an earlier answer deletes and this one does not.
     private mutating func letGo(
         allBut cascade: Cascade, in store: any RecordStore
     ) async throws {
         let others = claimed.filter { !cascade.contains($0) }
         guard !others.isEmpty else { return }
         claimed.subtract(others)
-        // What they said may not be true any more.
+        // Earlier answers about them may no longer be true.
         answers = Dependents.Answers()
         var rest = Array(others)
         while !rest.isEmpty {
@@ -182,10 +183,10 @@ struct CascadeSearch: Sendable {
 }
 
 extension ModifyTransaction {
-    /// Questions that a request may ask before it is told to try again: others change what it was told.
+    /// Questions that a request may ask before it fails with a request to try again: others keep changing the answers.
     private static let searches = 40
 
-    /// Runs the request; where much goes with its deletions, that is found in steps first.
+    /// Runs the request; when its deletions take many records along, finds these in steps first.
     func run(
         on store: any RecordStore, _ stores: RecordsModify.Stores
     ) async throws -> ModifyOutcome {

@@ -4,21 +4,21 @@ import StratusRuntime
 import StratusStorage
 import Synchronization
 
-/// Carries out what requests were too small for, step by step: each step is a transaction of its own, between
-/// which others read and write (decision 18).
+/// Carries out changes that are too large for their request, step by step: each step is a transaction of its own,
+/// between which others read and write (decision 18).
 ///
-/// What is to be done is in the database (`LongChangeRow`), written by the request that made the change, so
-/// it goes on after a restart: at the database's first use, or at the service's start. All databases take
-/// turns, one step each, so that one person's large change is not in the way of another's small one.
+/// The database stores what is left to do (`LongChangeRow`), written by the request that made the change, so it
+/// continues after a restart: at the database's first use, or at the service's start. All databases take turns, one
+/// step each, so that one person's large change does not delay another's small one.
 final class LongChanges: Sendable {
     private struct State {
-        /// The databases that have something to do, in the order of their turns.
+        /// The databases that have something left to do, in the order of their turns.
         var waiting: [any RecordStore] = []
         var waitingAddresses: Set<DatabaseAddress> = []
-        /// The databases that were looked at since the start.
+        /// The databases that were checked since the start.
         var looked = LRUCache<DatabaseAddress, Bool>(capacity: 10_000)
         var running: Task<Void, Never>?
-        /// The claims of requests that are under way; all others are given up.
+        /// The claims of running requests; all others are given up.
         var claims: Set<String> = []
 
         mutating func enqueue(_ store: any RecordStore) {
@@ -47,7 +47,7 @@ final class LongChanges: Sendable {
 
     // MARK: Turns
 
-    /// Takes up what is left in a database at its first use.
+    /// Continues the changes that are left in a database at its first use.
     func takeUp(_ store: any RecordStore) {
         let isNew = state.withLock { state in
             if state.looked[store.address] != nil { return false }
@@ -57,12 +57,12 @@ final class LongChanges: Sendable {
         if isNew { start(store) }
     }
 
-    /// Does the first step of what a request has written down, and has the others follow.
+    /// Does the first step of a change that a request stored, and schedules the others.
     func begin(_ store: any RecordStore) async {
         if await takeStep(store) { start(store) }
     }
 
-    /// Has the steps of a database follow, unless they do already.
+    /// Schedules the steps of a database, unless they are scheduled already.
     private func start(_ store: any RecordStore) {
         state.withLock { state in
             state.enqueue(store)
@@ -71,18 +71,18 @@ final class LongChanges: Sendable {
         }
     }
 
-    /// A request looks for what goes with its deletions: nobody gives up what it holds meanwhile.
+    /// Protects a claim while its request searches for what is deleted with its deletions.
     func hold(_ claim: String) {
         state.withLock { _ = $0.claims.insert(claim) }
     }
 
-    /// The request is over: what its claim still holds is given up.
+    /// Gives up what a claim still holds when its request has ended.
     func release(_ claim: String, in store: any RecordStore) {
         state.withLock { _ = $0.claims.remove(claim) }
         start(store)
     }
 
-    /// Returns when nothing is left to do, but for what failed.
+    /// Returns when nothing is left to do, except for changes whose step failed.
     func waitUntilIdle() async {
         while let task = state.withLock({ $0.running }) { await task.value }
     }
@@ -90,7 +90,7 @@ final class LongChanges: Sendable {
     private func run() async {
         while let store = state.withLock({ $0.next() }) {
             if await takeStep(store) { state.withLock { $0.enqueue(store) } }
-            // Requests come between two steps.
+            // Lets requests run between two steps.
             await Task.yield()
         }
     }
@@ -100,9 +100,9 @@ final class LongChanges: Sendable {
         do {
             return try await step(store)
         } catch {
-            // It stays in the database, and is taken up at its next use.
+            // The change stays in the database, and continues at the database's next use.
             state.withLock { $0.looked[store.address] = nil }
-            // A service that stops, and a file that its requests say is damaged, need no further line.
+            // A service that is stopping, and a damaged file that its requests report, need no further line.
             let code = (error as? StorageError)?.code
             guard code != .closed, code != .corrupt else { return false }
             settings.logger.warning(
@@ -120,7 +120,7 @@ final class LongChanges: Sendable {
     ///
     /// - Returns: whether there was anything to do; then there may be more.
     func step(_ store: any RecordStore) async throws -> Bool {
-        // Read first: most databases have nothing to do, and a look must not take the writer's turn.
+        // Read first: most databases have nothing to do, and checking must not take the writer's turn.
         let claims = state.withLock { $0.claims }
         let next = try await store.read { reader in
             try LongChangeRow.Kind.allCases.lazy
@@ -153,14 +153,14 @@ final class LongChanges: Sendable {
                 try ZoneRows(of: next).step(in: &records, limits)
             }
         case .claim:
-            // Nobody was told that these records go: they stay.
+            // The request was never answered with their deletion: the records stay.
             try await store.write { writer in
                 let rows = try writer.claimedDeletions(next, limit: limits.recordsPerStep)
                 for row in rows { try writer.delete(row) }
                 if rows.isEmpty { try writer.delete(next) }
             }
         case .departure:
-            // The last of all kinds: nothing is to be placed any more, so every record is where it says.
+            // The last of the kinds: nothing is left to be placed, so every record's share is already the right one.
             try await store.write { writer in
                 guard try writer.longChanges(.placement, limit: 1).isEmpty else { return }
                 let rows = try writer.longChanges(.departure, limit: limits.recordsPerStep)

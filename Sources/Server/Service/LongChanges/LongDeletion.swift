@@ -1,18 +1,18 @@
 import StratusRecords
 import StratusStorage
 
-/// On whose behalf the records go that a deletion takes along, and one step of it.
+/// The person for whom a deletion's dependent records are deleted, and one step of that deletion.
 ///
-/// Until its step a record is there for all who read. For whoever writes it is gone: it is not saved, nothing
-/// may need it, and what it needs may go (`StoredRecords.goingAway`).
+/// Until its step, a record can still be read. For writes it is already gone: it cannot be saved or needed by another
+/// record, and the records that it needs may be deleted (`StoredRecords.goingAway`).
 struct LongDeletion: Sendable {
     let user: String
     let device: String
     let milliseconds: Int64
-    /// What stands in the rows.
+    /// The text in the rows.
     let text: String
 
-    /// - Parameter number: Tells the claims of one person in one moment apart.
+    /// - Parameter number: Distinguishes claims of one person made in the same millisecond.
     init(user: String, device: String, milliseconds: Int64, number: UInt64) {
         self.user = user
         self.device = device
@@ -23,7 +23,7 @@ struct LongDeletion: Sendable {
 
     private static let separator: Character = "\n"
 
-    /// A text that is not one of ours leaves out who it was: the record goes all the same.
+    /// Leaves out the person when the text is not one of ours: the record is deleted all the same.
     init(text: String) {
         self.text = text
         let parts = text.split(
@@ -42,7 +42,7 @@ struct LongDeletion: Sendable {
         let writer = records.transaction
         let rows = try writer.decidedDeletions(limit: limits.recordsPerStep)
         guard let key = rows.first?.zone else { return }
-        // Those of one request: a step is one person's change.
+        // Rows of one request only: a step is one person's change.
         let entries = rows.filter { $0.zone == key && $0.detail == text }
         guard let zone = try writer.zones().first(where: { $0.key == key }) else {
             for entry in rows where entry.zone == key { try writer.delete(entry) }
@@ -68,7 +68,7 @@ struct LongDeletion: Sendable {
         try records.write(going.count, in: zone, isShared: writer.hasShares(in: key)) { records in
             for row in going {
                 var old = row
-                // Nobody is told that a record left the view of a share that is not there any more.
+                // The share does not exist any more, so no participant is notified that the record left it.
                 if let root = old.shareRoot, !roots.contains(root) { old.shareRoot = nil }
                 try records.put(
                     RecordWrite(row: tombstone(of: row), fields: [], references: [], old: old))
@@ -84,7 +84,7 @@ struct LongDeletion: Sendable {
 }
 
 extension RecordRow {
-    /// What is left of the record when it is deleted.
+    /// The tombstone of the deleted record.
     func tombstone(modifier: String, device: String, milliseconds: Int64) -> RecordRow {
         var row = self
         row.isDeleted = true

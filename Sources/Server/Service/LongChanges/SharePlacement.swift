@@ -1,27 +1,27 @@
 import StratusRecords
 import StratusStorage
 
-/// One step of bringing the records of a hierarchy under its share, or out of one that ended.
+/// One step of moving the records of a hierarchy into its share, or out of one that ended.
 ///
 /// What holds between two steps (decision 18):
-/// - A record lies under the same share as its parent, or is a root itself, or a row says that the
-///   children of one of its ancestors are still to be placed.
-/// - A record that is said to lie under a root that is shared does lie there: nobody sees too much, since
-///   who may see is decided by the root's share. Only too little, until the last step.
+/// - A record is in the same share as its parent, or is a root itself, or a row says that the children of one of its
+///   ancestors are still to be placed.
+/// - A record that is stored as being under a shared root really is under it. The root's share decides who may see it,
+///   so nobody sees too much; participants may see too little until the last step.
 ///
-/// A record that comes under another share has its children placed after it. So it does not matter how many
-/// changes are under way at a time, nor what is saved, moved and deleted meanwhile.
+/// When a record moves to another share, its children are placed after it. So it does not matter how many changes run
+/// at a time, nor what is saved, moved and deleted in the meantime.
 struct SharePlacement {
-    /// Children and parents that may still be looked at in this step.
+    /// Children and parents that may still be read in this step.
     private var room: Int
     private var payloadRoom: Int
-    /// The records whose children are to be placed, and after which child to go on.
+    /// The records whose children are to be placed, and the child after which to continue.
     private var open: [String] = []
     private var progress: [String: String] = [:]
-    /// What comes under another share by this step.
+    /// The records that this step moves to another share.
     private var moves: [String: RecordWrite] = [:]
     private var order: [String] = []
-    /// Whether a root is one now; asked for once.
+    /// Whether a root is shared now; read once.
     private var roots: [String: Bool] = [:]
 
     init(_ limits: Limits) {
@@ -76,7 +76,7 @@ struct SharePlacement {
             room -= 1
             payloadRoom -= child.payload.count
             let current = moves[child.name]?.row ?? child
-            // A root has its own share, and what is below it too.
+            // A root has its own share, and so have the records below it.
             guard current.shareRoot != child.name, current.shareRoot != root else { continue }
             try move(child, under: root, in: zone, reader)
         }
@@ -88,7 +88,7 @@ struct SharePlacement {
     ) throws {
         if moves[record.name] == nil { order.append(record.name) }
         var old = record
-        // Nobody is told that a record left the view of a share that is not there any more.
+        // The share does not exist any more, so no participant is notified that the record left it.
         old.shareRoot = try living(record.shareRoot, in: zone, reader)
         var row = record
         row.shareRoot = root
@@ -97,7 +97,7 @@ struct SharePlacement {
         open.append(record.name)
     }
 
-    /// The root, where it is shared now.
+    /// The root, if it is shared now.
     private mutating func living(
         _ root: String?, in zone: ZoneRow.Key, _ reader: any StoreReader
     ) throws -> String? {

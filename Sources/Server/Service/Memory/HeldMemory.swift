@@ -2,9 +2,9 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// The bytes that one connection or one request holds of the ``MemoryBudget``, under its sender's name:
-/// the network address, and the user once that is known. They are given back at the latest when nobody
-/// refers to this any more.
+/// The bytes of the ``MemoryBudget`` that one connection or one request holds, counted for its sender: the network
+/// address, and the user once that is known. They are given back at the latest when nothing refers to this object any
+/// more.
 package final class HeldMemory: Sendable {
     private struct State {
         var bytes = 0
@@ -35,7 +35,7 @@ package final class HeldMemory: Sendable {
     /// Bytes that are held now.
     package var bytes: Int { state.withLock { $0.bytes } }
 
-    /// Further bytes under the same names.
+    /// A new holder for the same senders.
     package func sibling() -> HeldMemory {
         let (address, user) = state.withLock { ($0.address.sender, $0.user?.sender) }
         let sibling = HeldMemory(budget, sender: address)
@@ -48,7 +48,7 @@ package final class HeldMemory: Sendable {
         state = Mutex(State(address: budget.share(of: sender)))
     }
 
-    /// Counts what is held under another network address: a proxy has said whose it is.
+    /// Counts the held bytes for another network address: a proxy has named the real sender.
     package func assign(toAddress networkAddress: String) {
         state.withLock { state in
             let sender = Throttle.Sender.address(networkAddress)
@@ -59,7 +59,7 @@ package final class HeldMemory: Sendable {
         }
     }
 
-    /// Counts what is held for a user too; nil for nobody any more.
+    /// Counts the held bytes for a user too; nil ends that.
     package func assign(toUser sender: Throttle.Sender?) {
         state.withLock { state in
             guard state.user?.sender != sender else { return }
@@ -69,7 +69,7 @@ package final class HeldMemory: Sendable {
         }
     }
 
-    /// Takes bytes that are there already, room or not.
+    /// Counts bytes that are in memory already, whether or not there is room.
     package func take(_ bytes: Int) {
         guard bytes > 0 else { return }
         state.withLock { state in
@@ -86,12 +86,12 @@ package final class HeldMemory: Sendable {
         guard takeNow(bytes) else { throw refusal() }
     }
 
-    /// Takes bytes if there is room, else waits to be waiting of room.
+    /// Takes bytes if there is room, else starts to wait for room.
     ///
     /// - Parameters:
     ///   - use: What for.
-    ///   - tell: Called once when it is worth asking again.
-    /// - Returns: nil when they were taken, else what ends the waiting.
+    ///   - tell: Called once when it is worth trying again.
+    /// - Returns: Nil when the bytes were taken, else a closure that ends the waiting.
     package func takeOrWait(
         _ bytes: Int, for use: MemoryBudget.Use, tell: @escaping @Sendable () -> Void
     ) -> (@Sendable () -> Void)? {

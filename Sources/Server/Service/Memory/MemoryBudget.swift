@@ -5,19 +5,19 @@ import Synchronization
 
 /// The bytes that requests and answers may hold in this process, all together.
 ///
-/// A sender may hold as much as is left free after it: alone half of the budget, and with `n` others an
-/// equal share of it, while something stays free for whoever comes next. (It is the dynamic threshold by
-/// which switches share their buffers.) Nobody is stopped who is alone, whatever is asked for.
+/// A sender may hold as much as is still free after it: alone half of the budget, and with `n` others an equal share of
+/// it, while something stays free for the next sender. (Switches share their buffers by this dynamic threshold.) A
+/// sender that holds nothing and is alone is never refused, whatever the size.
 ///
 /// What connections and requests take beside their bytes leaves less for long bodies; never less than a third
-/// of the budget, and as much as ever for everything else, so that who only opens connections refuses nobody.
+/// of the budget, and as much as before for everything else, so that opening connections refuses nobody.
 ///
-/// What holds: `heldBytes` is the sum of what each ``HeldMemory`` holds; a share exists while somebody
-/// holds under its name or waits.
+/// What holds: `heldBytes` is the sum of what each ``HeldMemory`` holds; a share exists while its sender holds bytes or
+/// waits for some.
 package final class MemoryBudget: Sendable {
-    /// What one sender holds; guarded by the budget's lock.
+    /// The bytes that one sender holds.
     ///
-    /// `@unchecked`: nobody reads or writes it but within `MemoryBudget.state.withLock`.
+    /// `@unchecked`: read and written only within `MemoryBudget.state.withLock`.
     final class Share: @unchecked Sendable {
         let sender: Throttle.Sender
         fileprivate var bytes = 0
@@ -31,7 +31,7 @@ package final class MemoryBudget: Sendable {
         var bytes: Int
         var shares: [Share]
         var use: Use
-        /// Tells that there may be room now.
+        /// Signals that there may be room now.
         var tell: @Sendable () -> Void
     }
 
@@ -56,10 +56,10 @@ package final class MemoryBudget: Sendable {
     /// Of the budget, what connections and requests may take away from long bodies.
     private static let mostBeside = (numerator: 2, denominator: 3)
 
-    /// Those who are to be notified of room.
+    /// The waiters that are to be notified of room.
     typealias Signals = [@Sendable () -> Void]
 
-    /// Waiters that are looked at when room comes: enough for turns, too few to matter.
+    /// Waiters that are examined when room becomes free: enough for turns, too few to matter.
     private static let waitersPerRelease = 16
 
     package let limitBytes: Int
@@ -123,7 +123,7 @@ package final class MemoryBudget: Sendable {
 
     // MARK: Bytes
 
-    /// Takes bytes that are there already, room or not.
+    /// Counts bytes that are in memory already, whether or not there is room.
     func take(_ bytes: Int, for shares: [Share]) {
         state.withLock { hold(bytes, for: shares, &$0) }
     }
@@ -137,9 +137,9 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// Takes bytes if there is room, else remembers who wants to be notified of room.
+    /// Takes bytes if there is room, else adds the caller to those that wait for room.
     ///
-    /// - Returns: nil when they were taken, else the number by which to stop waiting.
+    /// - Returns: Nil when the bytes were taken, else the number by which to stop waiting.
     func takeOrWait(
         _ bytes: Int, for use: Use, of shares: [Share], tell: @escaping @Sendable () -> Void
     ) -> UInt64? {
@@ -165,7 +165,7 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// - Returns: Who is to be notified of the room, once no lock is held.
+    /// - Returns: The waiters to notify of the room, once no lock is held.
     func giveBack(_ bytes: Int, of shares: [Share]) -> Signals {
         guard bytes > 0 else { return [] }
         return state.withLock { release(bytes, of: shares, &$0) }
@@ -173,7 +173,7 @@ package final class MemoryBudget: Sendable {
 
     /// Counts what connections and requests take beside their bytes.
     ///
-    /// - Returns: Who is to be notified of the room, once no lock is held.
+    /// - Returns: The waiters that are to be notified of room, once no lock is held.
     func changeBeside(by bytes: Int) -> Signals {
         state.withLock { state in
             state.besideBytes += bytes
@@ -181,7 +181,7 @@ package final class MemoryBudget: Sendable {
         }
     }
 
-    /// Notes that somebody was refused.
+    /// Counts a refusal.
     func noteRefusal() {
         state.withLock { $0.refused += 1 }
     }
@@ -197,7 +197,7 @@ package final class MemoryBudget: Sendable {
             free -= min(state.besideBytes, most)
         }
         return shares.allSatisfy { share in
-            // Who is alone has room: else a limit that was set too low would stop the service.
+            // A sender that is alone always has room: otherwise a limit that is set too low would stop the service.
             share.bytes + bytes <= free || state.heldBytes == share.bytes && share.bytes == 0
         }
     }
@@ -208,7 +208,7 @@ package final class MemoryBudget: Sendable {
         for share in shares { share.bytes += bytes }
     }
 
-    /// - Returns: Those for whom there is room now; they ask again.
+    /// - Returns: The waiters for which there is room now; they ask again.
     private func release(_ bytes: Int, of shares: [Share], _ state: inout State) -> Signals {
         state.heldBytes -= bytes
         for share in shares { share.bytes -= bytes }

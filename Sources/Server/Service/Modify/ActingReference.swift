@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// A reference of a record that has consequences for the record or for its target.
+/// A reference with an action: it has consequences for its record or for its target.
 struct ActingReference: Hashable {
     /// The name of a record of the same zone.
     var target: String
@@ -23,8 +23,8 @@ struct ActingReference: Hashable {
         return found
     }
 
-    /// - Parameter payload: a record's fields as they are stored. Most have no such reference, and are
-    ///   not read for that.
+    /// - Parameter payload: A record's fields as they are stored. Most have no such reference; then they are not
+    ///   parsed.
     /// - Throws: ``WireError`` when the bytes cannot be read.
     static func all(in payload: [UInt8]) throws(WireError) -> Set<ActingReference> {
         guard words.contains(where: { payload.contains(bytes: $0) }) else { return [] }

@@ -1,27 +1,27 @@
 import StratusStorage
 
-/// The records that go when some are deleted: those, whoever refers to them with DELETE_SELF, and the share of
-/// a root, over any depth. Cycles end, since each record goes once.
+/// The records that a deletion removes: the named ones, those that refer to a removed one with DELETE_SELF, and the
+/// share of a removed root, to any depth. Cycles end, since each record is visited once.
 struct Cascade {
-    /// Each record that goes, with the records that it goes with; none for one that was named only.
+    /// Each record that is deleted, with the records that cause it; none for a record that was only named.
     private var causes: [RecordKey: [RecordKey]] = [:]
-    /// In the order in which they were found: a record after the first that takes it along.
+    /// In the order in which they were found: a record after the first one that causes its deletion.
     private(set) var members: [RecordKey] = []
     private var named: Set<RecordKey> = []
     /// How many of the members were not named.
     private(set) var unnamedCount = 0
-    /// The named records that would take along more than the limit. Nothing goes with them.
+    /// The named records whose deletion would remove more than the limit. Nothing is deleted with them.
     private(set) var tooLarge: [RecordKey] = []
 
-    /// Nothing goes.
+    /// Deletes nothing.
     init() {}
 
     /// - Parameters:
     ///   - roots: the records that are named to be deleted.
-    ///   - limit: how many more may go along with all of them.
+    ///   - limit: how many more records may be deleted together with all of them.
     init(deleting roots: [RecordKey], _ dependents: inout Dependents, limit: Int) throws {
         named = Set(roots)
-        // Named ones and the record itself are not counted, and take nobody's place.
+        // The named records and the record itself do not count towards the limit.
         let most = limit + 2 + named.count
         for root in roots where causes[root] == nil {
             let start = members.count
@@ -54,7 +54,7 @@ struct Cascade {
     /// Whether a record was named to be deleted.
     func isNamed(_ key: RecordKey) -> Bool { named.contains(key) }
 
-    /// Those that go without having been named.
+    /// The members that were not named.
     var unnamed: [RecordKey] { members.filter { !named.contains($0) } }
 
     private mutating func drop(_ root: RecordKey, membersFrom start: Int) {
@@ -63,12 +63,12 @@ struct Cascade {
         tooLarge.append(root)
     }
 
-    /// Finds the members on whom a record that stays depends, as a child or by VALIDATE.
+    /// Finds the members that a remaining record needs, as its parent or by VALIDATE.
     ///
-    /// What is refused stays, and those who needed it to go are looked at again.
+    /// Such a member stays. The members that could be deleted only because it was deleted too are examined again.
     ///
     /// - Parameter operations: how many operations the request has.
-    /// - Returns: the named records that cannot go because of them.
+    /// - Returns: the named records that therefore cannot be deleted.
     mutating func dropHeld(
         _ dependents: inout Dependents, operations: Int
     ) throws -> Set<RecordKey> {
@@ -96,9 +96,9 @@ struct Cascade {
         return refused
     }
 
-    /// Lets a named record stay, and what went along with nothing else.
+    /// Lets a named record stay, and the members that only it would have deleted.
     ///
-    /// - Returns: all that stay. Members of a cycle are not found out here.
+    /// - Returns: all that stay. Members of a cycle are not found here.
     private mutating func release(
         _ root: RecordKey, _ refused: Set<RecordKey>, _ dependents: inout Dependents, limit: Int
     ) throws -> [RecordKey] {
@@ -118,7 +118,7 @@ struct Cascade {
         return released
     }
 
-    /// The named records because of which a member goes.
+    /// The named records that cause a member's deletion.
     private func roots(of key: RecordKey) -> Set<RecordKey> {
         var roots: Set<RecordKey> = []
         var seen: Set<RecordKey> = [key]

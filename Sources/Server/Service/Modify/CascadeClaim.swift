@@ -1,40 +1,40 @@
 import StratusStorage
 
-/// What is asked of a large cascade: what goes with some records, as things are after the request's saves.
+/// The question that a large cascade answers: what is deleted with some records, after the request's saves.
 struct CascadeQuestion: Hashable, Sendable {
     /// The records that are named to be deleted.
     var roots: [RecordKey]
     var saves: [Dependents.Save]
-    /// What the caller may do in the zones, by their names: with other rights it is another question.
+    /// The caller's rights in the zones, by their names: with other rights the answer differs.
     var access: [String: Int64]
 }
 
-/// What goes along with records that are deleted.
+/// What is deleted together with some records.
 struct CascadeAnswer: Sendable {
     var cascade: Cascade
-    /// The named records that cannot go, since somebody needs one of those that would go along.
+    /// The named records that cannot be deleted, because another record needs one that would be deleted with them.
     var refused: Set<RecordKey> = []
-    /// Whether too much would have to be looked at.
+    /// Whether answering would need too many reads.
     var isEntangled = false
 
     /// Whether some of the named records stay.
     var hasRefused: Bool { !refused.isEmpty || !cascade.tooLarge.isEmpty || isEntangled }
 }
 
-/// More goes along than one transaction looks for; it has changed nothing.
+/// A deletion removes more than one transaction may search for; the transaction has changed nothing.
 struct UnknownCascade: Error {
     let question: CascadeQuestion
 }
 
-/// The records that a request has found to go with its deletions, in steps before its transaction.
+/// The records that a request has found to be deleted with its deletions, in steps before its transaction.
 ///
-/// Each is written down as a deletion that the claim holds back (`LongChangeRow.Kind.claim`). Until the
-/// request's transaction decides, they are there for all who read; nobody changes them, nor makes a record
-/// depend on them. So what was found stays true, and the transaction need not look again.
+/// Each is stored as a deletion that the claim holds back (`LongChangeRow.Kind.claim`). Until the request's transaction
+/// decides, they can still be read, but nobody can change them or make a record depend on them. So the result stays
+/// true, and the transaction need not search again.
 struct CascadeClaim: Sendable {
-    /// Stands in the claim's rows, and says on whose behalf the records go.
+    /// The text in the claim's rows, which also names the person who deletes the records.
     let text: String
-    /// What was found. A claim holds exactly what the last answer that refuses nothing says.
+    /// The answers found. A claim holds exactly what the last answer without refusals contains.
     private(set) var answers: [CascadeQuestion: CascadeAnswer] = [:]
 
     init(_ deletion: LongDeletion) {

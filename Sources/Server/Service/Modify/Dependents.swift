@@ -1,8 +1,8 @@
 import StratusRecords
 import StratusStorage
 
-/// Who depends on a record, as it will be after a request's saves: what the store says, but for the
-/// records that the request saves, which depend on what they are saved with.
+/// The records that depend on a record after a request's saves: as stored, except for the records that the request
+/// saves, which depend on what they are saved with.
 struct Dependents {
     enum Bond: Hashable {
         case child
@@ -16,7 +16,7 @@ struct Dependents {
         var parent: String?
         var references: Set<ActingReference>
 
-        /// Whether it goes when another record goes.
+        /// Whether it is deleted together with another record.
         var isSource: Bool { references.contains { $0.action == .deleteSelf } }
     }
 
@@ -25,7 +25,7 @@ struct Dependents {
         var bond: Bond
     }
 
-    /// What the store said: asked once, since a chain may need many rounds.
+    /// The stored answers, each read once, since a chain may need many rounds.
     struct Answers {
         fileprivate(set) var names: [Question: (names: [String], limit: Int)] = [:]
         /// The shares of roots, and the zones in which nothing is shared.
@@ -43,15 +43,15 @@ struct Dependents {
     private let zones: [String: ZoneRow]
     private let rights: [String: ZoneRights]
     private let underWay: [String: Set<LongChangeRow.Kind>]
-    /// The request's own claim: what it holds goes with this request.
+    /// The request's own claim: the records that it holds are deleted with this request.
     private let claim: String?
-    /// What was found out before, of records that nobody else changes meanwhile.
+    /// Answers from earlier steps, about records that nobody else can change in the meantime.
     private let given: Answers
-    /// What was asked here.
+    /// The answers read here.
     private(set) var known = Answers()
     private var saved: Set<RecordKey> = []
-    /// Questions that may still be asked: a request whose operations hang together in every way must not
-    /// hold the database for long.
+    /// Questions that may still be asked: a request whose operations all depend on one another must not block the
+    /// database for long.
     private var questions: Int
     private var saving: [Question: [RecordKey]] = [:]
 
@@ -70,7 +70,7 @@ struct Dependents {
         given = Answers()
     }
 
-    /// For a request that looks for what goes along in steps.
+    /// For a request that searches in steps for what its deletions remove.
     ///
     /// - Throws: ``ServiceError`` when one of the zones is not there any more.
     init(
@@ -95,10 +95,10 @@ struct Dependents {
         self.questions = questions
     }
 
-    /// The zone's key, where it is one of the request's.
+    /// The key of the record's zone, if that is one of the request's.
     func zone(of key: RecordKey) -> ZoneRow.Key? { zones[key.zoneName]?.key }
 
-    /// Tells what the request saves, as it was decided so far.
+    /// Sets what the request saves, as far as it is decided.
     mutating func setSaves(_ saves: [Save]) {
         saved = Set(saves.lazy.map(\.key))
         saving = [:]
@@ -119,17 +119,17 @@ struct Dependents {
         saving.compactMap { question, holders in
             question.bond == .deleteSelf ? (question.target, holders) : nil
         }
-        // The same refusals every time, where a record is the source of several.
+        // Sorted, so that the refusals are the same every time where a record refers to several targets.
         .sorted { $0.target.name < $1.target.name }
     }
 
-    /// - Parameter limit: how many records of the store to ask for; all of the request's are told.
+    /// - Parameter limit: how many stored records to read; those of the request are all returned.
     /// - Throws: ``Entangled``, and what the store throws.
     mutating func of(_ target: RecordKey, _ bond: Bond, limit: Int) throws -> [RecordKey] {
         questions -= 1
         guard questions >= 0 else { throw Entangled() }
         let question = Question(target: target, bond: bond)
-        // Those that the request saves are told by what it saves: they take nobody's place.
+        // The saved records are answered from the request: they do not count towards the limit.
         let names = try stored(question, limit: limit + saved.count)
         let added = saving[question] ?? []
         if names.isEmpty { return added }
@@ -137,8 +137,8 @@ struct Dependents {
             .filter { !saved.contains($0) } + added
     }
 
-    /// The records that go when a record is deleted: those that refer to it with DELETE_SELF, and the share
-    /// whose root it is.
+    /// The records that are deleted together with a record: those that refer to it with DELETE_SELF, and its share if
+    /// it is a root.
     mutating func going(with target: RecordKey, limit: Int) throws -> [RecordKey] {
         let holders = try of(target, .deleteSelf, limit: limit)
         guard let share = try share(ofRoot: target), !holders.contains(share) else {
@@ -186,7 +186,7 @@ struct Dependents {
             case .validate: try reader.holders(of: name, .validate, in: zone, limit: limit)
             }
         if underWay[question.target.zoneName]?.contains(.deletion) == true {
-            // Who goes already counts for nothing, and how many stay shows when they are gone.
+            // Records that are deleted already do not count; how many remain is known when those are gone.
             for name in names {
                 if let other = try reader.longChangeDetail(.deletion, of: name, in: zone),
                     other != claim
@@ -199,7 +199,7 @@ struct Dependents {
         return names
     }
 
-    /// Leaves out what a participant may not delete: it stays, and refers to nothing.
+    /// Leaves out records that a participant may not delete: they stay, and lose the reference.
     private func writable(
         _ names: [String], in zone: ZoneRow.Key, _ rights: ZoneRights
     ) throws -> [String] {

@@ -30,7 +30,7 @@ struct FieldFitting {
     ///
     /// - Throws: ``ServiceError`` when the container has as many types as it may have.
     mutating func fitType() throws {
-        // Every container has the type of shares, also where the schema is fixed.
+        // Every container has the type of shares, even where the schema is fixed.
         let isFixed = context.address.environment != .development
         if isFixed, recordType == ShareDictionary.recordType { return }
         if !schema.hasType(recordType) {
@@ -45,7 +45,7 @@ struct FieldFitting {
         }
     }
 
-    /// The field with a value of the type that the schema names.
+    /// The field with its value in the type that the schema declares.
     ///
     /// - Throws: ``ServiceError`` when the value does not fit, or the schema does not take the field.
     mutating func fitted(_ field: Field) throws -> Field {
@@ -60,7 +60,7 @@ struct FieldFitting {
         if field.isEncrypted || rule?.isEncrypted == true {
             value = try encryptable(value, of: field, rule)
             if case .bytes = value, field.isTypeDeclared, rule != nil {
-                // A device encrypted the value itself; only devices know its type.
+                // A device encrypted the value itself; only devices know the type of its plain text.
                 var field = field
                 field.value = value
                 return field
@@ -88,7 +88,7 @@ struct FieldFitting {
         return field
     }
 
-    /// The value of a field that is encrypted, or should be.
+    /// The value of a field that is, or should be, encrypted.
     ///
     /// - Throws: ``ServiceError`` for what CloudKit refuses (Wire.md, "Encrypted fields").
     private func encryptable(
@@ -107,7 +107,7 @@ struct FieldFitting {
         if let type = value.type, !type.canBeEncrypted {
             throw ServiceError.invalid("References and assets cannot be encrypted values.")
         }
-        // An encrypted value without a type is taken for the bytes of a ciphertext.
+        // An encrypted value without a declared type is read as the bytes of a ciphertext.
         guard !field.isTypeDeclared, value != .emptyList else { return value }
         guard case .string(let text) = value, let bytes = Base64.bytes(text) else {
             throw ServiceError.invalid("byte values must be base64 encoded")
@@ -124,7 +124,7 @@ struct FieldFitting {
         recordType == ShareDictionary.recordType && ContainerSchema.shareFields[name] != nil
     }
 
-    /// References with their zone, which must be the record's own.
+    /// Adds the zone to references; it must be the record's own.
     private mutating func resolved(_ value: FieldValue) throws -> FieldValue {
         switch value {
         case .reference(let reference): return .reference(try resolved(reference))
@@ -139,7 +139,8 @@ struct FieldFitting {
     private mutating func resolved(_ reference: Reference) throws -> Reference {
         var reference = reference
         guard (1...255).contains(reference.recordName.utf8.count) else {
-            throw ServiceError.invalid("A reference names a record with 1 to 255 bytes.")
+            throw ServiceError.invalid(
+                "The record name of a reference is empty or longer than 255 bytes; correct it.")
         }
         if let zoneID = reference.zoneID {
             guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {

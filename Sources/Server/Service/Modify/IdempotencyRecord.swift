@@ -2,10 +2,10 @@ import Crypto
 import StratusRecords
 import StratusStorage
 
-/// A request that has a name (`operationID`): when it is repeated, it is answered by what was kept of it.
+/// A request with a name (`operationID`): when it is repeated, it gets the answer that was kept.
 ///
-/// What is kept, numbers big-endian: the byte 2, 16 bytes that stand for the request's operations, their
-/// number as four bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes.
+/// What is kept, numbers big-endian: the byte 2, a hash of 16 bytes over the request's operations, their number as four
+/// bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes.
 struct IdempotencyRecord {
     private static let format: UInt8 = 2
     private static let formatWithoutDigest: UInt8 = 1
@@ -16,7 +16,7 @@ struct IdempotencyRecord {
     private let digest: [UInt8]
     private let lifetimeSeconds: Int64
 
-    /// What tells operations apart: what is done to which record or zone.
+    /// What distinguishes operations: what is done to which record or zone.
     struct Operation {
         var kind: String
         var zoneName: String?
@@ -28,9 +28,9 @@ struct IdempotencyRecord {
     /// Nil when the request has no name.
     ///
     /// - Parameters:
-    ///   - signed: what names a signed request, which without another name has that. It is good from every
-    ///     device: the same request can only come from the key's holder.
-    ///   - prefix: keeps the names of one endpoint's requests from those of another's.
+    ///   - signed: the identifier of a signed request, which serves as its name when it has no other. It is valid from
+    ///     every device: the same request can only come from the key's holder.
+    ///   - prefix: separates the names of one endpoint's requests from another's.
     init?(
         _ operationID: String?, orSigned signed: [UInt8]? = nil,
         of operations: @autoclosure () -> [Operation], in context: RequestContext,
@@ -57,7 +57,7 @@ struct IdempotencyRecord {
         lifetimeSeconds = ServiceSettings.outcomeSeconds
     }
 
-    /// A signature's date may be as far ahead as behind.
+    /// A signature's date may be as far ahead as behind, hence the factor 2.
     private static let signedSeconds = 2 * RequestSignature.windowMilliseconds / 1_000 + 60
 
     private static func digest(of operations: [Operation], _ prefix: String) -> [UInt8] {
@@ -74,8 +74,8 @@ struct IdempotencyRecord {
 
     /// What was kept of each operation, to be read in their order; nil when nothing was.
     ///
-    /// - Throws: ``ServiceError`` when it was kept of another request;
-    ///   ``ByteReader/Malformed`` when the bytes are of another version.
+    /// - Throws: ``ServiceError`` when it was kept of a different request; ``ByteReader/Malformed`` when the bytes have
+    ///   another version.
     func outcome(in reader: any StoreReader) throws -> ByteReader? {
         guard let bytes = try reader.outcome(of: key) else { return nil }
         var outcome = ByteReader(bytes)
@@ -92,7 +92,7 @@ struct IdempotencyRecord {
         return outcome
     }
 
-    /// Keeps what each operation came to, and lets go of old outcomes.
+    /// Keeps the result of each operation, and removes old results.
     func keep(_ items: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
         var outcome = ByteWriter()
         outcome.write(Self.format)

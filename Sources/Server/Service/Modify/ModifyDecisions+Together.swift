@@ -1,26 +1,27 @@
 import StratusRecords
 import StratusStorage
 
-/// All operations of a request together.
+/// Decides all operations of a request together.
 ///
 /// What holds when ``decideTogether(isAtomic:reader:)`` is done, and what each refusal is for:
 ///
-/// - A record that is deleted, named or by cascade, leaves no child and no VALIDATE reference behind: else
-///   the deletions that lead to it are refused.
-/// - Whoever refers to a deleted record with DELETE_SELF is deleted with it, over any depth; also a
-///   record that the request saves with such a reference: it is saved, then deleted.
-/// - A new parent, the target of a VALIDATE reference that was sent, and the target of a new DELETE_SELF
-///   reference, is there or saved too, or the save is refused. Between a deletion and a save that needs the record the deletion gives way.
-/// - No record has more sources with DELETE_SELF than the limit: else the saves that add some are refused.
-/// - In an atomic zone one refusal takes the others with it.
+/// - A record that is deleted, named or by cascade, leaves no child and no VALIDATE reference to it; otherwise the
+///   deletions that lead to it are refused.
+/// - A record that refers to a deleted one with DELETE_SELF is deleted with it, to any depth. That includes a record
+///   that the request saves with such a reference: it is saved, then deleted.
+/// - A new parent, the target of a VALIDATE reference that was sent, and the target of a new DELETE_SELF reference
+///   exists or is saved too; otherwise the save is refused. When a save needs a record that the request deletes, the
+///   deletion is refused.
+/// - No record has more DELETE_SELF references to it than the limit; otherwise the saves that add some are refused.
+/// - In an atomic zone one refusal refuses the others too.
 extension ModifyDecisions {
-    /// Applies what makes operations depend on each other, until nothing changes. An operation that was
-    /// refused stays so: every round refuses one at least, or is the last.
+    /// Applies the rules by which operations depend on each other, until nothing changes. A refused operation stays
+    /// refused: every round refuses at least one, or is the last.
     mutating func decideTogether(isAtomic: Bool, reader: any StoreReader) throws {
         guard plan.items.contains(where: { if case .ready = $0 { true } else { false } }) else {
             return
         }
-        // A cascade as large as goes at once, and a few rounds of what usual requests need.
+        // Enough for the largest cascade of one transaction, and a few rounds of what usual requests need.
         let questions = 8 * (context.limits.recordsPerCascade + 4 * plan.items.count)
         var dependents = Dependents(
             reader: reader, stored: stored, claim: claim?.text, questions: questions)
@@ -29,7 +30,7 @@ extension ModifyDecisions {
                 if try decideRound(isAtomic: isAtomic, &dependents) { return }
             }
         } catch is Dependents.Entangled {
-            // As below.
+            // Refused below, like a request that needs too many rounds.
         }
         cascade = Cascade()
         for item in plan.items {
@@ -37,14 +38,14 @@ extension ModifyDecisions {
         }
     }
 
-    /// Rounds after which a request is refused whose every refusal brings about another one.
+    /// Rounds after which a request is refused in which every refusal causes another one.
     private static let rounds = 32
 
-    /// - Returns: whether all operations that are left go together.
+    /// - Returns: whether all remaining operations can be done together.
     private mutating func decideRound(
         isAtomic: Bool, _ dependents: inout Dependents
     ) throws -> Bool {
-        // First the saves that fail whatever is deleted: they hold nobody.
+        // First the saves that fail whatever is deleted: no record stays because of them.
         cascade = Cascade()
         refuseDanglingSaves()
         if isAtomic { failOthers() }
@@ -72,9 +73,9 @@ extension ModifyDecisions {
         }
     }
 
-    /// What goes along: found here where it is no more than goes in one transaction.
+    /// The records that the deletions remove, found here if they fit in one transaction.
     ///
-    /// - Throws: ``UnknownCascade`` where it is more, and was not found in steps before (``CascadeSearch``).
+    /// - Throws: ``UnknownCascade`` if they do not, and were not found in steps before (``CascadeSearch``).
     private func cascade(
         deleting roots: [RecordKey], _ dependents: inout Dependents
     ) throws -> CascadeAnswer {
@@ -103,7 +104,7 @@ extension ModifyDecisions {
         }
     }
 
-    /// What the request saves, and whom it then depends on.
+    /// The records that the request saves, and those that they will depend on.
     private func saves() -> [Dependents.Save] {
         decisions.indices.compactMap { index in
             guard case .ready(let operation) = plan.items[index],
@@ -116,8 +117,8 @@ extension ModifyDecisions {
 
     // MARK: Saves
 
-    /// Refuses saves whose parent or target is neither there nor saved. One that is named to be deleted
-    /// counts as there: a save that needs it keeps it, unless it goes itself.
+    /// Refuses saves whose parent or target neither exists nor is saved. A record that is named to be deleted counts as
+    /// existing: a save that needs it keeps it, unless the saved record is itself deleted.
     private mutating func refuseDanglingSaves() {
         var refused: [RecordKey] = []
         for index in decisions.indices {
@@ -132,7 +133,7 @@ extension ModifyDecisions {
                     : operation.share == nil ? .referenceViolation : .shareWithoutRoot)
             refused.append(operation.key)
         }
-        // Who needed one that was refused and is not there yet.
+        // Then refuses the saves that need a refused record which is not stored yet.
         while let key = refused.popLast() {
             guard stored.living(key) == nil else { continue }
             for index in requirers[key] ?? [] {
@@ -151,7 +152,7 @@ extension ModifyDecisions {
         return stored.living(key) != nil
     }
 
-    /// Refuses the last of the saves that give a record more sources than it may have.
+    /// Refuses the last of the saves that give a record more DELETE_SELF references than it may have.
     private mutating func refuseSourcesOverLimit(_ dependents: inout Dependents) throws -> Bool {
         let saves = saves()
         guard saves.contains(where: { $0.isSource }) else { return false }
@@ -175,7 +176,8 @@ extension ModifyDecisions {
     private func isSource(_ holder: RecordKey, of target: RecordKey) -> Bool {
         guard let old = stored.living(holder) else { return false }
         let reference = ActingReference(target: target.name, action: .deleteSelf)
-        // What cannot be read counts as new: the save is refused and nothing is lost.
+        // A stored record that cannot be read counts as having none. Its reference is then a new one: beyond the limit
+        // the save is refused, and the caller learns it.
         return (try? ActingReference.all(in: old.payload).contains(reference)) ?? false
     }
 
@@ -187,7 +189,7 @@ extension ModifyDecisions {
         decisions[index] = .failed(failure(key, error))
     }
 
-    /// Fails what else a request wanted of a custom zone in which something failed.
+    /// Fails the other operations of a request in a custom zone in which something failed.
     @discardableResult
     private mutating func failOthers() -> Bool {
         var failing: Set<String> = []

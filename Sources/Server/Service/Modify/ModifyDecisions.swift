@@ -2,13 +2,13 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What becomes of each operation of a modify request: decided in memory, written by others.
+/// Decides each operation of a modify request in memory; nothing is written here.
 struct ModifyDecisions {
     enum Decision {
-        /// The row as it will be, its fields, and the row as it was.
+        /// The row to store, its fields, and the row as it was.
         case save(RecordRow, fields: [Field], old: RecordRow?)
         case delete(RecordRow, old: RecordRow)
-        /// A deletion of what is not there: a success that writes nothing.
+        /// A deletion of a record that does not exist: a success that writes nothing.
         case alreadyGone
         case failed(RecordFailure)
     }
@@ -17,17 +17,17 @@ struct ModifyDecisions {
     let stored: StoredRecords
     let context: RequestContext
     let nowMilliseconds: Int64
-    /// Where the identifiers of participants come from.
+    /// Makes the identifiers of participants.
     let settings: ServiceSettings
     var decisions: [Decision] = []
     private(set) var indexByKey: [RecordKey: Int] = [:]
-    /// The saves that need a record of the request to be there.
+    /// For each record of the request, the saves that need it to exist.
     private(set) var requirers: [RecordKey: [Int]] = [:]
-    /// The references of each save that have an action, those of fields that were not sent included.
+    /// The references with an action of each save, including those of fields that were not sent.
     private(set) var references: [Set<ActingReference>] = []
-    /// What was found before of large cascades, in steps.
+    /// The results of earlier steps about large cascades.
     var claim: CascadeClaim?
-    /// What goes along with the records that are deleted.
+    /// The records that are deleted together with the named ones.
     var cascade = Cascade()
     /// The shares among them.
     var sharesGoing: Set<String> = []
@@ -119,7 +119,7 @@ struct ModifyDecisions {
         } catch let error as ServiceError {
             return .failed(failure(operation.key, error))
         } catch {
-            // Stored bytes that cannot be read: the record cannot be merged, others are not concerned.
+            // Stored bytes that cannot be read: this operation fails, and the others go on.
             let unreadable = ServiceError(.internalError, "The stored record cannot be read.")
             return .failed(failure(operation.key, unreadable))
         }
@@ -178,7 +178,7 @@ struct ModifyDecisions {
             payload: content.payload, sharing: old?.sharing ?? [])
     }
 
-    /// What to store: made before the transaction, unless the record changed since.
+    /// The content to store: prepared before the transaction, unless the record changed since.
     private func content(
         of operation: PlannedOperation, old: RecordRow?
     ) throws -> PlannedOperation.Content {
@@ -205,8 +205,8 @@ struct ModifyDecisions {
             recordName: key.name, zoneID: context.zoneID(key.zoneName), error: error)
     }
 
-    /// Adds the ancestors to conflicts, and takes out what would make the answer too large: a client
-    /// looks up the record that it misses.
+    /// Adds the ancestors to conflicts, and leaves out records that would make the answer too large: a client looks up
+    /// the record that is missing.
     mutating func completeConflicts(reader: any StoreReader) throws {
         var room = context.limits.changedBytesPerAnswer
         for (index, item) in plan.items.enumerated() {
@@ -239,7 +239,7 @@ struct ModifyDecisions {
         }
     }
 
-    /// Fails an operation after all.
+    /// Fails an operation that was decided to succeed.
     mutating func fail(_ index: Int, _ error: ServiceError) {
         guard case .ready(let operation) = plan.items[index] else { return }
         decisions[index] = .failed(failure(operation.key, error))
@@ -257,21 +257,21 @@ struct ModifyDecisions {
         }
     }
 
-    /// Whether anything was done, if only because it was done before.
+    /// Whether any operation succeeded, including those that had nothing to do.
     var hasSuccess: Bool {
         decisions.contains { if case .failed = $0 { false } else { true } }
     }
 
-    /// The records of a zone that go without having been named.
+    /// The records of a zone that are deleted without having been named.
     func cascadedNames(in zoneName: String) -> [String] {
         cascade.unnamed.lazy.filter { $0.zoneName == zoneName }.map(\.name)
     }
 
-    /// Whether more records go than do in one transaction: those that are not named go in steps.
+    /// Whether more records are deleted than fit in one transaction: those that are not named are deleted in steps.
     var isLongDeletion: Bool { cascade.unnamedCount > context.limits.recordsPerCascade }
 
-    /// The records of a zone that go with the request itself, without having been named. Of a long deletion
-    /// those are the shares: nobody keeps the access that they give.
+    /// The records of a zone that the request itself deletes without having been named. In a long deletion those are
+    /// only the shares, so that their participants lose access at once.
     func namesDeletedAtOnce(in zoneName: String) -> [String] {
         guard isLongDeletion else { return cascadedNames(in: zoneName) }
         return sharesGoing.filter {
@@ -281,7 +281,7 @@ struct ModifyDecisions {
         .sorted()
     }
 
-    /// The names of the records of a zone that are named to be deleted and go.
+    /// The records of a zone that are named to be deleted and are deleted.
     func namesDeleted(in zoneName: String) -> [String] {
         indexByKey.compactMap { key, index in
             guard key.zoneName == zoneName, case .delete = decisions[index] else { return nil }
@@ -289,7 +289,7 @@ struct ModifyDecisions {
         }
     }
 
-    /// What an operation that `indicesToWrite(in:)` names stores.
+    /// The row that an operation of `indicesToWrite(in:)` stores.
     func write(of index: Int) -> RecordWrite {
         switch decisions[index] {
         case .save(let row, let fields, let old):
@@ -315,7 +315,7 @@ struct ModifyDecisions {
         try zip(plan.items, decisions).map { item, decision in
             switch (decision, item) {
             case (.save(let row, _, _), .ready(let operation)) where operation.kind.isDeletion:
-                // The caller left the share; for him it is gone.
+                // The caller left the share: to the caller it is deleted.
                 return .deleted(
                     RecordResult.Tombstone(
                         recordName: row.name,

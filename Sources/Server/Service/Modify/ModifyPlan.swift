@@ -3,17 +3,17 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// A record within its database.
+/// A record's name and zone within its database.
 struct RecordKey: Hashable, Sendable {
     var zoneName: String
     var name: String
 }
 
-/// A modify request, checked and encoded as far as that is possible without the transaction.
+/// A modify request, checked and encoded as far as possible before the transaction.
 struct ModifyPlan: Sendable {
     enum Item: Sendable {
         case ready(PlannedOperation)
-        /// Failed before the transaction. The zone is nil where the caller can have no such zone.
+        /// Failed before the transaction. The zone is nil when the caller can have no such zone.
         case refused(RecordFailure, zoneName: String?)
 
         var zoneName: String? {
@@ -60,8 +60,8 @@ struct ModifyPlan: Sendable {
         let person = try await sharingPerson(
             of: request, keys, stored, in: context, stores.directory)
         var schema = try await stores.schemas.schema(of: context.address)
-        // Another request may fix a field's type between our look and our extension of the schema;
-        // then everything is checked once more against what is there now.
+        // Another request may fix a field's type between reading and extending the schema; then everything is checked
+        // again against the new schema.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,
@@ -84,7 +84,7 @@ struct ModifyPlan: Sendable {
             .tryAgainLater, "The schema is changing; try again.", retryAfterSeconds: 1)
     }
 
-    /// Whether nothing of the request can be stored, so that it must not make record types either.
+    /// Whether no operation can succeed, so that the request must not create record types either.
     private static func isDoomed(_ items: [Item], _ request: RecordsModify.Request) -> Bool {
         let refusedZones = items.compactMap { item -> String? in
             if case .refused(_, let zoneName) = item { zoneName } else { nil }
@@ -99,7 +99,7 @@ struct ModifyPlan: Sendable {
             }
     }
 
-    /// The record that each operation is about; nil where the caller can have no such zone.
+    /// The record of each operation; nil when the caller can have no such zone.
     private static func keys(
         of request: RecordsModify.Request, in context: RequestContext, _ settings: ServiceSettings
     ) throws -> [RecordKey?] {
@@ -119,7 +119,7 @@ struct ModifyPlan: Sendable {
         }
     }
 
-    /// The rows that updates are merged with and typeless operations learn their type from.
+    /// The stored rows that updates are merged with, and from which operations without a record type take theirs.
     private static func rowsNeeded(
         for request: RecordsModify.Request, _ keys: [RecordKey?], in context: RequestContext,
         store: any RecordStore
@@ -158,22 +158,22 @@ extension RecordsModify.Kind {
 struct PlannedOperation: Sendable {
     var kind: RecordsModify.Kind
     var key: RecordKey
-    /// As the request says, else as the record was found before the transaction; nil where neither is.
+    /// The type in the request, else that of the record as it was before the transaction; nil if there is neither.
     var recordType: String?
     var isTypeDeclared: Bool
     var changeTag: String?
-    /// The fields that the request sets or, with nil, clears; their types are the schema's.
+    /// The fields that the request sets or, with nil, clears; their types are those of the schema.
     var changes: [Field]
-    /// What a new or replaced record is stored as.
+    /// The content to store for a new or replaced record.
     var content: Content
-    /// What an updated record is stored as, if it is still the one of this tag.
+    /// The content to store for an updated record, if its change tag is still this one.
     var merged: (changeTag: String, content: Content)?
     var parentChange: RecordDictionary.ParentChange
     /// The uploaded assets among the changes, which must still be there.
     var assets: [BlobName]
     /// Why an asset among the changes cannot be saved, if nothing else is wrong.
     var assetRefusal: ServiceError?
-    /// What the owner wants of a share.
+    /// The owner's changes to a share.
     var share: PlannedShare?
     /// The short GUID that the record gets if it has none yet.
     var shortGUID: String?
@@ -185,8 +185,8 @@ struct PlannedOperation: Sendable {
 
     /// The stored fields with the changes applied: what was not sent stays.
     ///
-    /// - Throws: ``ServiceError`` when the record would have more fields than a record may have:
-    ///   stored all the same, it could not be read again, and no query of its type be answered.
+    /// - Throws: ``ServiceError`` when the record would have more fields than a record may have. If it were stored, it
+    ///   could not be read again, and every query of its type would fail.
     static func merge(
         _ payload: [UInt8], with changes: [Field], limits: Limits
     ) throws -> Content {
@@ -204,7 +204,7 @@ struct PlannedOperation: Sendable {
         return Content(fields)
     }
 
-    /// All fields of a record as they will be: as values, and as the bytes that are stored.
+    /// All fields that a record will have: as values, and as the bytes that are stored.
     struct Content: Sendable {
         var fields: [Field]
         var payload: [UInt8]

@@ -3,7 +3,7 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// Checks operations one after the other and collects what the schema must learn from them.
+/// Checks operations one after the other and collects the fields that they add to the schema.
 struct ModifyPlanning {
     let request: RecordsModify.Request
     let context: RequestContext
@@ -11,13 +11,13 @@ struct ModifyPlanning {
     let access: RecordAccess
     /// The container's schema with ``growth``.
     private(set) var schema: ContainerSchema
-    /// Types and fields that good operations brought; only in the development environment.
+    /// Types and fields that valid operations add; only in the development environment.
     private(set) var growth: [SchemaFieldRow] = []
     private let stored: [RecordKey: RecordRow]
     private let assets: AssetClaims
-    /// The caller, where shares are saved.
+    /// The caller, when shares are saved.
     let person: ParticipantIdentity?
-    /// Where the short GUIDs of new links come from.
+    /// Makes the short GUIDs of new links.
     let settings: ServiceSettings
 
     init(
@@ -95,7 +95,7 @@ struct ModifyPlanning {
             planned.recordType = stored[key]?.type
             planned.isTypeDeclared = false
         }
-        // Without a type there is no such record: the transaction will say so.
+        // Without a type there is no such record: the transaction refuses it.
         guard let recordType = planned.recordType else { return planned }
         if !UsersRecord.isName(key.name) {
             try checkType(recordType)
@@ -113,7 +113,7 @@ struct ModifyPlanning {
         return planned
     }
 
-    /// Refuses before the transaction what it would refuse anyhow, so that it leaves no types or fields.
+    /// Refuses before the transaction what the transaction would refuse, so that it leaves no types or fields behind.
     private func checkAccess(to key: RecordKey, type: String, isCreation: Bool) throws {
         if let row = stored[key] {
             guard access[row.type].mayWrite(row) else { throw ServiceError.writeNotPermitted }
@@ -128,7 +128,7 @@ struct ModifyPlanning {
             throw ServiceError.invalid(
                 "A record type's name is a letter, then letters, digits and underscores.")
         }
-        // An operation on a user's own record does not come here with another type.
+        // Operations on a user's own record do not get here with another type.
         guard recordType != UsersRecord.type else {
             throw ServiceError.invalid("Records of the type Users are made by the service.")
         }
@@ -137,10 +137,10 @@ struct ModifyPlanning {
         }
     }
 
-    /// Turns the assets that were sent into those that are stored.
+    /// Replaces the assets that were sent by those that are stored.
     ///
-    /// A receipt that is missing or bad is told only if the record could be saved otherwise: with a stale
-    /// copy of the record comes a stale asset, and that is a conflict.
+    /// A missing or invalid receipt is reported only if the record could be saved otherwise: a stale copy of the record
+    /// has a stale asset, and the right error for that is the conflict.
     private func planAssets(into planned: inout PlannedOperation) throws {
         let count = planned.changes.reduce(0) { $0 + $1.assets.count }
         guard count > 0 else { return }
@@ -176,7 +176,7 @@ struct ModifyPlanning {
         guard Set(sent.lazy.map(\.name)).count == sent.count else {
             throw ServiceError.invalid("A field of the record is named twice; name it once.")
         }
-        // Kept apart until all fields were found good, so that a refused record leaves no fields.
+        // Kept apart until all fields are valid, so that a refused record adds no fields.
         var fitting = FieldFitting(
             schema: schema, recordType: recordType, holder: planned.key, context: context)
         try fitting.fitType()
@@ -202,11 +202,12 @@ struct ModifyPlanning {
         growth += fitting.growth
     }
 
-    /// The targets to which the record did not refer with DELETE_SELF before: they must exist. What an
-    /// earlier release let through without its target can be saved again.
+    /// The targets to which the record had no DELETE_SELF reference before: they must exist. A reference that an
+    /// earlier release stored without its target can be saved again.
     private func newOwners(among targets: [RecordKey], of holder: RecordKey) -> [RecordKey] {
         guard !targets.isEmpty, let row = stored[holder] else { return targets }
-        // What cannot be read counts as new: the save is refused and nothing is lost.
+        // A stored record that cannot be read counts as having none: then all targets must exist. Else the save is
+        // refused, and the caller learns it.
         guard let old = try? ActingReference.all(in: row.payload) else { return targets }
         return targets.filter {
             !old.contains(ActingReference(target: $0.name, action: .deleteSelf))

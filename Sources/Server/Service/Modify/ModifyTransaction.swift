@@ -2,17 +2,17 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a modify request came to.
+/// The result of a modify request.
 struct ModifyOutcome: Sendable {
     var answer: RecordsModify.Answer
     /// Set when the request failed as a whole: an atomic zone that was the request's only one.
     var failure: RequestFailure?
     var sharing = SharingOutcome()
-    /// Whether steps are to follow (``LongChanges``).
+    /// Whether further steps follow (``LongChanges``).
     var hasLongChange = false
     /// Records that were read because others come under a share or leave it.
     var carriedRead = 0
-    /// About how many do.
+    /// About how many of them do.
     var carriedWritten = 0
 }
 
@@ -23,10 +23,10 @@ struct ModifyTransaction: Sendable {
     let context: RequestContext
     let nowMilliseconds: Int64
     let settings: ServiceSettings
-    /// For callers who want to know where the request's zone stands.
+    /// Makes the change tokens of callers who ask for one.
     let signer: TokenSigner
 
-    /// - Parameter claim: What was found before of large cascades.
+    /// - Parameter claim: The results of earlier steps about large cascades.
     /// - Throws: ``UnknownCascade`` too.
     func run(
         in records: inout RecordWriter, claim: CascadeClaim? = nil
@@ -76,7 +76,7 @@ struct ModifyTransaction: Sendable {
             carriedWritten: sharing.recordsWritten)
     }
 
-    /// What the request does to which records, as it was sent.
+    /// The operations as they were sent: what is done to which record.
     private func operations() -> [IdempotencyRecord.Operation] {
         request.operations.map {
             IdempotencyRecord.Operation(
@@ -94,7 +94,7 @@ struct ModifyTransaction: Sendable {
             syncToken: try context.currentToken(of: request.zoneID, in: reader, signer: signer))
     }
 
-    /// Stores what was decided, zone by zone in the order of their keys.
+    /// Stores the decided rows, zone by zone in the order of their keys.
     private func write(
         _ decisions: inout ModifyDecisions, _ sharing: SharingConsequences,
         _ claim: CascadeClaim?, in records: inout RecordWriter
@@ -113,7 +113,7 @@ struct ModifyTransaction: Sendable {
                     decisions.setStored(try records.put(decisions.write(of: index)), of: index)
                 }
                 for names in cascaded.chunks(ofCount: Self.cascadeStep) {
-                    // Read in steps: a cascade can be larger than what a request may name.
+                    // Read in pieces: a cascade can be larger than what a request may name.
                     let rows = try records.transaction.records(named: Array(names), in: zone.key)
                     for name in names {
                         guard let old = rows[name], !old.isDeleted else { continue }
@@ -135,7 +135,7 @@ struct ModifyTransaction: Sendable {
                     LongChangeRow(zone: zone.key, kind: .departure, name: root))
             }
             if decisions.isLongDeletion, let claim {
-                // What the claim holds back goes from now on, but for what went with the request.
+                // The claim's deletions may proceed from now on, except for those that this request did itself.
                 let writer = records.transaction
                 try writer.delete(LongChangeRow(zone: zone.key, kind: .claim, name: claim.text))
                 for name in decisions.namesDeleted(in: zone.name) + cascaded {
@@ -158,27 +158,27 @@ extension [String] {
     }
 }
 
-/// What the store has of the records that a request names, its parents and its targets included.
+/// The stored records that a request names, including its parents and targets.
 struct StoredRecords {
     /// The living zones of the request by name.
     private(set) var zones: [String: ZoneRow] = [:]
-    /// What the caller may do in them.
+    /// The caller's rights in them.
     private(set) var rights: [String: ZoneRights] = [:]
-    /// Why other zones of the request are not there.
+    /// Why other zones of the request are not available.
     private var objections: [String: ServiceError] = [:]
     private var rows: [RecordKey: RecordRow] = [:]
     /// By zone: which long changes are under way there.
     private(set) var underWay: [String: Set<LongChangeRow.Kind>] = [:]
-    /// Records that are still there, and go with one that was deleted: for the request they are not.
+    /// Records that still exist but are being deleted with another one: for the request they are gone.
     private(set) var goingAway: Set<RecordKey> = []
-    /// Those of them of which it is not decided yet.
+    /// Those of them whose deletion is not decided yet.
     private var undecided: Set<RecordKey> = []
     /// The assets of the request that are still there.
     private(set) var assets: Set<BlobName> = []
 
     /// Reads each zone's records in one call.
     ///
-    /// - Parameter claim: The request's own claim: what it holds is there.
+    /// - Parameter claim: The request's own claim: the records that it holds still exist for it.
     init(
         _ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader, claim: String?
     ) throws {
@@ -230,19 +230,19 @@ struct StoredRecords {
     /// Whether a request that is still under way may delete the record.
     func isUndecided(_ key: RecordKey) -> Bool { undecided.contains(key) }
 
-    /// Why there is no such zone; nil where there is.
+    /// Why there is no such zone; nil when there is.
     func objection(to zoneName: String) -> ServiceError? {
         if zones[zoneName] != nil { return nil }
         return objections[zoneName] ?? .zoneNotFound
     }
 
-    /// The record, if it is there, not deleted, and the caller can see it.
+    /// The record, if it exists, is not being deleted, and the caller can see it.
     func living(_ key: RecordKey) -> RecordRow? {
         guard let row = rows[key], !row.isDeleted, canRead(row, key) else { return nil }
         return row
     }
 
-    /// Whether there is such a record, which the caller cannot see.
+    /// Whether there is such a record that the caller cannot see.
     func isHidden(_ key: RecordKey) -> Bool {
         guard let row = rows[key], !row.isDeleted else { return false }
         return !canRead(row, key)

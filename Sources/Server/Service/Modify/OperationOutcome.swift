@@ -3,11 +3,11 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// What a `records/modify` request came to, kept so that the repeated request changes nothing (``IdempotencyRecord``).
+/// The results of a `records/modify` request, kept so that the repeated request changes nothing
+/// (``IdempotencyRecord``).
 ///
-/// Of each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure,
-/// without the stored record that it may carry. Records are answered as they are at the time of the
-/// repeated request.
+/// Of each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure, without the
+/// stored record that it may contain. The answer has the records as they are at the time of the repeated request.
 struct OperationOutcome {
     private enum Item {
         case success(recordName: String)
@@ -20,7 +20,7 @@ struct OperationOutcome {
         items = zip(results, recordNames).map { result, recordName in
             switch result {
             case .failure(var failure):
-                // A short request can conflict with 400 large records; they are stored already.
+                // Up to 400 large records could be in one answer; they are stored already.
                 failure.serverRecord = nil
                 failure.ancestorRecord = nil
                 return .failure(wireBytes(of: failure))
@@ -55,8 +55,8 @@ struct OperationOutcome {
         self.items = items
     }
 
-    /// The answer to a repeated request. Of a record that the caller may not read it shows no fields, and with
-    /// a conflict not the record either.
+    /// The answer to a repeated request. A record that the caller may not read appears without its fields, and in a
+    /// conflict not at all.
     func replay(
         _ request: RecordsModify.Request, in reader: any StoreReader, _ context: RequestContext,
         access: RecordAccess
@@ -91,7 +91,7 @@ struct OperationOutcome {
                 let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
                 let row = try stored(name)
                 if operation.kind.isDeletion {
-                    // Also where somebody has saved another record under the name since.
+                    // Deleted by the first request, even if another record was saved under the name since.
                     return .deleted(
                         .init(
                             recordName: name,
@@ -102,7 +102,7 @@ struct OperationOutcome {
                                 ? row?.changeTag : nil))
                 }
                 guard let row, !row.isDeleted else {
-                    // Saved, and deleted since.
+                    // Saved by the first request, and deleted since.
                     return .failure(
                         RecordFailure(recordName: name, zoneID: zoneID, error: .recordNotFound))
                 }

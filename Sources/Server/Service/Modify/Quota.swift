@@ -3,15 +3,15 @@ import StratusStorage
 
 /// How much more a database may hold: the public one of a container, or a user's private one.
 ///
-/// What makes a database smaller always goes through, also when it is full or its limit was lowered.
+/// A change that makes a database smaller is always accepted, also when it is full or its limit was lowered.
 struct Quota: Sendable {
     let error: ServiceError
     private(set) var freeRecordBytes: Int64
     private(set) var freeAssetBytes: Int64
 
     /// - Parameters:
-    ///   - recordBytes: What the database has in records.
-    ///   - assetBytes: What it has in assets.
+    ///   - recordBytes: The size of the database's records in bytes.
+    ///   - assetBytes: The size of its assets in bytes.
     init(
         _ tenant: DatabaseAddress.Tenant, limits: Limits, recordBytes: Int64, assetBytes: Int64
     ) {
@@ -27,7 +27,7 @@ struct Quota: Sendable {
         }
     }
 
-    /// The quota of the database that a request is about; nil where it has none of its own.
+    /// The quota of the request's database; nil where it has none of its own.
     init?(in context: RequestContext, reader: any StoreReader) throws {
         guard let address = try context.databaseAddress() else { return nil }
         self.init(
@@ -35,9 +35,9 @@ struct Quota: Sendable {
             assetBytes: try reader.assetBytes)
     }
 
-    /// Takes room for records, or gives back what they freed.
+    /// Reserves room for records, or gives back what they freed.
     ///
-    /// - Returns: false when there is none; nothing is taken then.
+    /// - Returns: false when there is not enough; nothing is reserved then.
     mutating func takeRecordBytes(_ bytes: Int64) -> Bool {
         guard bytes <= 0 || bytes <= freeRecordBytes else { return false }
         freeRecordBytes -= bytes
@@ -46,8 +46,8 @@ struct Quota: Sendable {
 }
 
 extension ModifyDecisions {
-    /// Fails what there is no room for, in the order of the request; what the same request frees counts
-    /// first.
+    /// Fails the operations for which there is no room, in the order of the request; bytes that the same request frees
+    /// count first.
     ///
     /// - Returns: Whether something failed.
     mutating func apply(_ quota: Quota) -> Bool {

@@ -15,9 +15,9 @@ import StratusWire
 /// - how large a batch may be: `answer(_:in:with:)` here counts operations, `ModifyPlanning` fields and
 ///   bytes of a record, `ModifyPlan` the bytes of the named ones, `Quota` what the database may hold.
 ///
-/// Three steps: what can be checked and encoded is, before the transaction (`ModifyPlan`); the
-/// transaction reads the named rows, decides every operation in memory (`ModifyTransaction`) and writes those
-/// that may be (`RecordWriter`); the subscribers are notified after it (`Notifications`).
+/// Three steps: everything that needs no transaction is checked and encoded first (`ModifyPlan`); the transaction reads
+/// the named rows, decides every operation in memory (`ModifyTransaction`) and writes the accepted ones
+/// (`RecordWriter`); then the subscribers are notified (`Notifications`).
 ///
 /// Atomicity: in a custom zone one failure undoes the zone's other operations. When the request is about
 /// that zone alone, it fails as a whole (HTTP 400 with one result per operation); when it is about
@@ -74,7 +74,7 @@ extension RecordsModify: ServedEndpoint {
 }
 
 extension RecordsModify {
-    /// What saving needs.
+    /// What saving records needs.
     struct Stores: Sendable {
         let databases: Databases
         let directory: any Directory
@@ -85,7 +85,7 @@ extension RecordsModify {
         let tombstones: TombstonePurge
         let signerSource: TokenSignerSource
         let errors: ErrorTranslation
-        /// Where new names come from.
+        /// Makes new names.
         let settings: ServiceSettings
 
         init(_ components: ServiceComponents) {

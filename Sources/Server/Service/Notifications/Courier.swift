@@ -2,15 +2,14 @@ import StratusRecords
 import StratusRuntime
 import StratusWire
 
-/// The queues of notifications, one per push token, and who waits at them.
+/// The queues of notifications, one per push token, and the polls that wait at them.
 ///
-/// Invariants: nobody waits at a queue that holds something; a notification is in a queue or was
-/// handed to one waiter, never both and never lost to a waiter who had gone.
+/// Invariants: no poll waits at a queue that holds something; a notification is in a queue or was given to one poll,
+/// never both, and is never lost to a poll that had ended.
 ///
-/// A device that answers slowly or falsely gets fewer: when its queue overflows, or when it does not
-/// take what it polled for, the queue's room is halved, down to one; after
-/// ``StratusRecords/Limits/idleDeviceSeconds`` without a poll the room is one. A poll that finds
-/// the queue empty gives the room back.
+/// A device that answers slowly or wrongly gets fewer notifications: when its queue overflows, or when it does not take
+/// what it polled for, the queue's room is halved, down to one; after ``StratusRecords/Limits/idleDeviceSeconds``
+/// without a poll the room is one. A poll that finds the queue empty restores the room.
 actor Courier {
     private struct Mailbox {
         var queue: [NotificationPayload] = []
@@ -47,9 +46,8 @@ actor Courier {
         }
     }
 
-    /// Hands a notification to who came last of those who wait, or queues it. An unread notification
-    /// about the same becomes this one, unless it is repeated on purpose; the oldest give way when the
-    /// room is used up.
+    /// Gives a notification to the newest of the waiting polls, or queues it. It replaces an unread notification about
+    /// the same subject, unless it is repeated on purpose; when the queue is full, the oldest are dropped.
     func deliver(
         _ notification: NotificationPayload, to pushToken: String, isRepeated: Bool = false
     ) {
@@ -93,11 +91,11 @@ actor Courier {
             >= limits.idleDeviceSeconds * 1_000
     }
 
-    /// An empty queue; nil when there are as many as may be, and none can be given up.
+    /// An empty queue; nil when there are as many as may be, and none can be removed.
     private func newMailbox() -> Mailbox? {
         let now = world.nowMilliseconds()
         if mailboxes.count >= limits.waitingDevices {
-            // Looking through all of them for every notification would cost more than it gives.
+            // Searching all of them for every notification would cost more than it frees.
             guard Double(now - lastSweepMilliseconds) >= 1_000 else { return nil }
             lastSweepMilliseconds = now
             mailboxes = mailboxes.filter { !$0.value.waiters.isEmpty || !isIdle($0.value) }
@@ -108,11 +106,11 @@ actor Courier {
 
     // MARK: Polls
 
-    /// The next notification; nil after the timeout, when newer polls came, or when the task was
+    /// The next notification; nil after the timeout, when newer polls replaced this one, or when the task was
     /// cancelled.
     ///
-    /// - Throws: ``StratusRecords/ServiceError`` when too many polls wait and none has waited for long:
-    ///   they would only end one another.
+    /// - Throws: ``StratusRecords/ServiceError`` when too many polls wait and none has waited for long: they would only
+    ///   end one another.
     func next(
         pushToken: String, timeoutSeconds: Double
     ) async throws(ServiceError) -> NotificationPayload? {
@@ -122,13 +120,13 @@ actor Courier {
         try makeRoom(at: pushToken)
         lastPoll += 1
         let poll = lastPoll
-        // No race of two tasks, where a notification could get lost to the one that came second: here
-        // the actor decides which came first.
+        // Not a race of two tasks, in which a notification could be lost to the slower one: here the actor decides
+        // which comes first.
         let alarm = world.startTask("poll timeout") { [world] in
             do {
                 try await world.sleep(timeoutSeconds)
             } catch {
-                // The sleep was cancelled because the poll has ended.
+                // The sleep was cancelled because the poll has ended: no timeout is due.
                 return
             }
             await self.end(poll, at: pushToken)

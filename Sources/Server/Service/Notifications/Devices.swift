@@ -2,8 +2,8 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The devices that listen, and the channels that lead to them: the courier's long polls and, where
-/// it is set up, Apple's push service.
+/// The devices that listen, and the channels to them: the courier's long polls and, where it is set up, Apple's push
+/// service.
 struct Devices: Sendable {
     let directory: any Directory
     let settings: ServiceSettings
@@ -31,8 +31,8 @@ struct Devices: Sendable {
         await pushes.deliver(deliveries.filter { $0.device.channel != .courier })
     }
 
-    /// Stores a device. The longest unused ones give way when the user, or the device itself, has more
-    /// push tokens than are served.
+    /// Stores a device. The least recently used ones are removed when the user, or the device itself, has more push
+    /// tokens than are served.
     func put(_ device: DeviceRow) async throws {
         try await directory.put(device)
         let others = try await directory.devices(of: device.userRecordName, in: device.address)
@@ -47,7 +47,7 @@ struct Devices: Sendable {
         }
     }
 
-    /// Removes a push token of a container, or of all of them; what waits for it is dropped.
+    /// Removes a push token from a container, or from all of them; its queued notifications are dropped.
     func delete(_ pushToken: String, in address: ContainerAddress?) async throws {
         try await directory.deleteDevice(pushToken: pushToken, in: address)
         if try await directory.device(pushToken: pushToken) == nil {
@@ -68,7 +68,7 @@ struct Devices: Sendable {
             try await delete(pushToken, in: nil)
             throw ServiceError.unknownPushToken
         }
-        // Written seldom, since a poll comes every minute and each write waits for the disk.
+        // Written rarely, since a poll comes every minute and each write waits for the disk.
         for var device in devices where now - device.lastUsedMilliseconds > lifetime / 10 {
             device.lastUsedMilliseconds = now
             try await directory.put(device)

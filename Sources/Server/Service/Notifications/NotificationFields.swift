@@ -7,8 +7,8 @@ import StratusWire
     import Foundation
 #endif
 
-/// What of a record may travel with a notification: strings, numbers, dates, locations and references,
-/// strings cut to a length; nothing encrypted. In a text, dates are in ISO 8601, UTC.
+/// The fields of a record that a notification may contain: strings, numbers, dates, locations and references, with
+/// strings cut to a length; no encrypted fields. In a text, dates are in ISO 8601, UTC.
 struct NotificationFields {
     private let fields: [Field]
     private let textCharacters: Int
@@ -18,7 +18,7 @@ struct NotificationFields {
         self.textCharacters = textCharacters
     }
 
-    /// The fields of these names that may travel, in the names' order, and whether one was cut.
+    /// The fields with these names that a notification may contain, in the names' order, and whether one was cut.
     func values(named names: [String]) -> (fields: [Field], isCut: Bool) {
         var isCut = false
         let values = names.compactMap { name -> Field? in
@@ -35,7 +35,7 @@ struct NotificationFields {
         return (values, isCut)
     }
 
-    /// A field as a word of a localized text; empty when there is nothing to say.
+    /// A field as an argument of a localized text; empty when the field has no such form.
     func text(_ name: String) -> String {
         switch field(name)?.value {
         case .string(let text): String(text.prefix(textCharacters))
@@ -61,10 +61,10 @@ extension SubscriptionDictionary.NotificationInfo {
             || collapseIDKey != nil
     }
 
-    /// Puts the record's values in the place of its fields' names.
+    /// Replaces the names of fields by the record's values.
     ///
-    /// Arguments name fields, as in CloudKit. So does ``collapseIDKey`` where the record has such a
-    /// field; else it is itself what notifications collapse by.
+    /// Arguments name fields, as in CloudKit. ``collapseIDKey`` does so if the record has such a field; otherwise it is
+    /// itself the identifier by which notifications collapse.
     mutating func fillArguments(_ text: (String) -> String) {
         alertLocalizationArgs = alertLocalizationArgs.map(text)
         titleLocalizationArgs = titleLocalizationArgs.map(text)

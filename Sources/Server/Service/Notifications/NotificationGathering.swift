@@ -2,31 +2,30 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// Spaces what devices are told: the first notification about a zone or database passes at once, and
-/// opens a window; what comes about the same to the same device within it is one notification, which
-/// passes when the window is over and opens the next.
+/// Limits how often devices are notified: the first notification about a zone or database is delivered at once, and
+/// opens a window; those about the same for the same device within the window become one, which is delivered when the
+/// window ends and opens the next.
 ///
-/// A window is ``StratusRecords/Limits/gatheringSeconds`` long. It doubles with each round of a
-/// database that has a backlog, up to ``StratusRecords/Limits/coalescingSeconds``, which is the window
-/// of devices behind Apple's push service. A query's notification is about one change, so nothing
-/// would be gathered: it passes.
+/// A window is ``StratusRecords/Limits/gatheringSeconds`` long. It doubles with each round of a database that has a
+/// backlog, up to ``StratusRecords/Limits/coalescingSeconds``, which is the window of devices behind Apple's push
+/// service. A query's notification is about one change, so there is nothing to gather: it is delivered at once.
 final class NotificationGathering: Sendable {
     private struct Window {
         var task: Task<Void, Never>
         var keys: [Delivery.Key]
-        /// It is over, and what it held is being delivered.
+        /// Whether it has ended, and its notifications are being delivered.
         var isOver = false
     }
 
     private struct Held {
         var delivery: Delivery
-        /// How long the window is that follows.
+        /// The length of the next window.
         var seconds: Double
     }
 
     private struct State {
         var windows: [Int: Window] = [:]
-        /// What has a window, and what came since.
+        /// The keys with a window, and the notifications that came since it opened.
         var open: Set<Delivery.Key> = []
         var held: [Delivery.Key: Held] = [:]
         var lastWindow = 0
@@ -46,9 +45,9 @@ final class NotificationGathering: Sendable {
         forward = deliver
     }
 
-    /// Delivers what may be delivered now; the rest follows when its windows are over.
+    /// Delivers what may be delivered now; the rest follows when its window ends.
     ///
-    /// - Parameter backlogRounds: How many rounds in a row of the database had a backlog.
+    /// - Parameter backlogRounds: How many rounds in a row of the database's dispatch had a backlog.
     func deliver(_ deliveries: [Delivery], backlogRounds: Int) async {
         let now = state.withLock { state in
             var now: [Delivery] = []
@@ -61,7 +60,7 @@ final class NotificationGathering: Sendable {
                     continue
                 }
                 now.append(delivery)
-                // Too many to remember: those above pass as they come.
+                // Too many windows to keep: further notifications are delivered as they come.
                 let hasRoom = state.open.count + opened.count < limits.waitingDevices
                 if seconds > 0, hasRoom { opened.append((key, seconds)) }
             }
@@ -74,7 +73,7 @@ final class NotificationGathering: Sendable {
     /// How many notifications are held back. For tests.
     var heldCount: Int { state.withLock { $0.held.count } }
 
-    /// What to wait for until nothing is held; what holds something back ends now.
+    /// The task to wait for until nothing is held; it ends the waiting windows now.
     func nextStep() -> Task<Void, Never>? {
         state.withLock { state in
             for window in state.windows.values {
@@ -95,7 +94,7 @@ final class NotificationGathering: Sendable {
         return max(limits.gatheringSeconds, min(seconds, limits.coalescingSeconds))
     }
 
-    /// Opens windows, one for all that have the same length.
+    /// Opens windows, one for all keys with the same length.
     private func open(
         _ opened: [(key: Delivery.Key, seconds: Double)], in state: inout State
     ) {
@@ -110,7 +109,8 @@ final class NotificationGathering: Sendable {
 
     private func window(_ number: Int, _ seconds: Double) -> Task<Void, Never> {
         world.startTask("notification window") { [self] in
-            // Cut short when somebody waits for what is held.
+            // A sleep that throws was cut short to deliver what is held: then the window ends early, and nothing is
+            // lost.
             try? await world.sleep(seconds)
             let due = state.withLock { end(number, in: &$0) }
             if !due.isEmpty { await forward(due) }
@@ -118,7 +118,7 @@ final class NotificationGathering: Sendable {
         }
     }
 
-    /// Ends a window; what it held opens the next.
+    /// Ends a window; the notifications that it held open the next.
     private func end(_ number: Int, in state: inout State) -> [Delivery] {
         guard let keys = state.windows[number]?.keys else { return [] }
         state.windows[number]?.isOver = true

@@ -9,11 +9,11 @@ import StratusStorage
     import Foundation
 #endif
 
-/// Names the notifications of one event: a hash of its place in the outbox, so that what is
-/// dispatched again after a failure or a crash keeps its names and receivers recognise it.
+/// Identifies the notifications of one event: a hash of its position in the outbox. Notifications that are dispatched
+/// again after a failure or a crash keep their identifiers, so receivers recognise them.
 ///
-/// The place is that of the epoch in which the event was put there: after a history was lost, other events
-/// get the same numbers.
+/// The position includes the epoch in which the event was added: after a history was lost, other events get the same
+/// numbers.
 struct NotificationIdentifier {
     private let seed: [UInt8]
 
@@ -28,7 +28,7 @@ struct NotificationIdentifier {
         seed = writer.bytes
     }
 
-    /// The UUID (version 8, RFC 9562) of a change by its number. OutboxEvent about a zone has number 0.
+    /// The UUID (version 8, RFC 9562) of a change by its number. An event about a zone has number 0.
     func text(_ change: Int) -> String {
         var writer = ByteWriter()
         writer.write(raw: seed)

@@ -2,12 +2,12 @@ import StratusRecords
 import StratusWire
 
 extension NotificationPayload {
-    /// The notification, with as much dropped as it takes to be short enough.
+    /// The notification without the parts that must be dropped to make it short enough.
     ///
-    /// The order is that of CKQueryNotification's and CKRecordZoneNotification's documentation, least
-    /// important first: container, record or zone, reason, additional fields from the last, then what
-    /// `aps` has, from `content-available` to the alert's key and the badge. Title and subtitle, which
-    /// are younger than that order, go right before the body.
+    /// Parts are dropped in the order of CKQueryNotification's and CKRecordZoneNotification's documentation, least
+    /// important first: container, record or zone, reason, additional fields from the last, then the contents of `aps`,
+    /// from `content-available` to the alert's key and the badge. Title and subtitle, which are newer than that order,
+    /// are dropped right before the body.
     func pruned(toBytes limit: Int) -> NotificationPayload {
         guard StratusWire.wireBytes(of: self).count > limit else { return self }
         var payload = self

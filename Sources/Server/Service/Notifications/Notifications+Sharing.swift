@@ -3,8 +3,8 @@ import StratusStorage
 import StratusWire
 
 /// A participant of a zone's shares whom an event concerns.
-///
-/// Notified through the participant's database subscriptions to the shared database, which are stored in
+/// Participants are notified by their database subscriptions to the shared database, which are stored in their own
+/// private databases.
 /// the participant's own private one.
 struct EventAudience: Sendable {
     var user: String
@@ -13,11 +13,11 @@ struct EventAudience: Sendable {
 }
 
 extension Notifications {
-    /// Whom a change of a shared zone concerns: who may see something of what changed, and who gained or
-    /// lost access by it.
+    /// The people whom a change of a shared zone concerns: those who may see some of what changed, and those who gained
+    /// or lost access by it.
     ///
-    /// Who has access is read when it is dispatched: somebody who was removed meanwhile is notified that the zone
-    /// is gone, and no more.
+    /// Access is read at dispatch: a person who was removed in the meantime is notified that the zone is gone, and of
+    /// nothing else.
     func audiences(
         of event: ShareEvent, in store: any RecordStore
     ) async throws -> [EventAudience] {
@@ -31,7 +31,7 @@ extension Notifications {
             if event.affected.contains(user) { types.insert(ShareDictionary.recordType) }
             guard !types.isEmpty else { return nil }
             let changes = types.sorted().map {
-                // Subscriptions to a database ask for the types alone.
+                // A subscription to a database only needs the record types.
                 OutboxEvent.Change(recordName: "", recordType: $0, reason: .recordUpdated, row: nil)
             }
             return EventAudience(

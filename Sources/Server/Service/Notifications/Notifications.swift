@@ -8,45 +8,44 @@ import Synchronization
 /// Notifies devices of what was saved: reads the outbox after the commit, matches subscriptions, and
 /// hands notifications to the devices' channels.
 ///
-/// A notification is a hint. The events of a database are dispatched in rounds that follow one another
-/// at once, so nobody's save delays another's; what a device would be told too often is gathered for
-/// that device alone (``NotificationGathering``). What fails is tried again, after 1 s, doubled up to
-/// 60 s. Rows leave the outbox with the next save, in its transaction, or after ten quiet seconds;
-/// after a crash some are dispatched twice, under the same notification identifiers, and none is
-/// forgotten.
+/// A notification is a hint. The events of a database are dispatched in rounds, one right after the other, so nobody's
+/// save delays another's; notifications that would reach a device too often are gathered for that device alone
+/// (``NotificationGathering``). A failed round is repeated after 1 s, doubled up to 60 s. Rows leave the outbox with
+/// the next save, in its transaction, or after ten quiet seconds; after a crash some are dispatched twice, with the
+/// same notification identifiers, and none is lost.
 final class Notifications: Sendable {
     let storage: any StorageEngine
     let settings: ServiceSettings
     let subscriptions: SubscriptionCache
     let schemas: SchemaCache
     let devices: Devices
-    /// Spaces what goes to the devices' channels.
+    /// Limits how often the devices' channels are used.
     let gathering: NotificationGathering
 
     private let state = Mutex(State())
 
-    /// Seconds after which what was dispatched is removed where no save removed it.
+    /// Seconds after which dispatched rows are removed if no save removed them.
     static let quietSeconds: Double = 10
 
     fileprivate struct State {
-        /// How far the outboxes are dispatched of the databases that were in use lately.
+        /// How far the outboxes of recently used databases are dispatched.
         var cursors: [DatabaseAddress: Cursor] = [:]
         var runs: [DatabaseAddress: Run] = [:]
         var isSweeping = false
-        /// Whether every database was asked for events that a crash left behind.
+        /// Whether every database was searched for events that a crash left behind.
         var hasRecovered = false
     }
 
-    /// The dispatch of one database's events: a round, after one that failed a rest.
+    /// The dispatch of one database's events: a round, or the pause after a failed one.
     fileprivate struct Run {
         var store: any RecordStore
         var round: Task<Void, Never>?
         var rest: Task<Void, Never>?
-        /// Whether there are events that no round has begun with.
+        /// Whether there are events that the current round does not include.
         var hasMore = false
         /// How many rounds in a row had more events than one read brings.
         var backlogRounds = 0
-        /// Since when there are events that were not told, on the clock that never goes back.
+        /// When the oldest event that is not dispatched was noticed, on the monotonic clock.
         var since: Double?
         var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
     }
@@ -76,7 +75,7 @@ final class Notifications: Sendable {
     /// Whether a round is under way or will be tried again. For tests.
     var isDispatching: Bool { state.withLock { !$0.runs.isEmpty } }
 
-    /// How long the oldest event waits that was not told, in whole seconds.
+    /// The age of the oldest event that is not dispatched, in whole seconds.
     var oldestSeconds: Int {
         let oldest = state.withLock { $0.runs.values.compactMap { $0.since }.min() }
         return oldest.map { Int(settings.world.uptimeSeconds() - $0) } ?? 0
@@ -84,7 +83,7 @@ final class Notifications: Sendable {
 
     // MARK: Rounds
 
-    /// Starts to dispatch the events of a database, unless that is under way already.
+    /// Starts to dispatch the events of a database, unless that is running already.
     func dispatch(_ store: any RecordStore) {
         let now = settings.world.uptimeSeconds()
         state.withLock { state in
@@ -98,7 +97,7 @@ final class Notifications: Sendable {
         }
     }
 
-    /// Returns when no event waits to be dispatched, but for what failed and will be tried again.
+    /// Returns when no event waits to be dispatched, except for failed ones that will be tried again.
     func waitUntilIdle() async {
         while let step = state.withLock({ $0.nextStep() }) ?? gathering.nextStep() {
             await step.value
@@ -116,14 +115,14 @@ final class Notifications: Sendable {
                 try await round.run()
             } catch {
                 failure = error
-                // What is wrong with a file has been said.
+                // The storage has reported a damaged file already.
                 let isKnown = (error as? StorageError)?.database != nil
                 settings.logger.log(
                     level: isKnown ? .debug : .warning,
                     "Notifications could not be dispatched; they are tried again.",
                     metadata: ["type": "\(type(of: error))"])
             }
-            // A closed store is never open again; its outbox is dispatched at the next start.
+            // A closed store never opens again in this process; its outbox is dispatched at the next start.
             let isClosed = (failure as? StorageError)?.code == .closed
             end(
                 of: store.address, hasFailed: failure != nil, isLast: isClosed,
@@ -132,7 +131,7 @@ final class Notifications: Sendable {
         }
     }
 
-    /// A round has ended: another one follows at once where there is more, and later where it failed.
+    /// Ends a round: the next one follows at once if there are more events, and later if this one failed.
     private func end(
         of address: DatabaseAddress, hasFailed: Bool, isLast: Bool, backlogRounds: Int
     ) {
@@ -149,7 +148,7 @@ final class Notifications: Sendable {
                 run.rest = rest(of: address, seconds: run.backoff.nextSeconds())
             } else {
                 run.backoff.reset()
-                // Those that came during the round wait since then at the latest.
+                // Events that came during the round have waited since then at most.
                 run.since = now
                 run.round = round(of: run.store, backlogRounds: backlogRounds)
             }
@@ -159,7 +158,7 @@ final class Notifications: Sendable {
 
     private func rest(of address: DatabaseAddress, seconds: Double) -> Task<Void, Never> {
         settings.world.startTask("outbox rest") { [self] in
-            // Nobody cuts it short; a sleep that fails tries earlier.
+            // Nothing cancels this sleep; if it throws, the next attempt is only earlier.
             try? await settings.world.sleep(seconds)
             state.withLock { state in
                 guard var run = state.runs[address] else { return }
@@ -173,7 +172,7 @@ final class Notifications: Sendable {
 
     // MARK: What was left
 
-    /// Dispatches what is in the outbox at a database's first use: a crash may have left it there.
+    /// Dispatches the outbox at a database's first use: a crash may have left events there.
     func dispatchLeftovers(of store: any RecordStore) {
         let isNew = state.withLock { state in
             guard !state.hasRecovered, state.cursors[store.address] == nil else { return false }
@@ -190,7 +189,7 @@ final class Notifications: Sendable {
             do {
                 dispatchLeftovers(of: try await storage.store(for: address))
             } catch let error as StorageError where error.database != nil {
-                // The storage has said what is wrong with its file. It is dispatched at its first use.
+                // The storage has reported the damaged file. The outbox is dispatched at the database's first use.
                 continue
             }
             let round = state.withLock { $0.runs[address]?.round }
@@ -201,7 +200,7 @@ final class Notifications: Sendable {
 
     // MARK: Clearing the outboxes
 
-    /// Starts to clear outboxes that no save clears, unless that is under way.
+    /// Starts to clear outboxes that no save clears, unless that is running.
     private func sweep() {
         let isNeeded = state.withLock { state in
             defer { state.isSweeping = true }
@@ -210,7 +209,7 @@ final class Notifications: Sendable {
         guard isNeeded else { return }
         _ = settings.world.startTask("outbox sweep") { [self] in
             while true {
-                // Cut short by nobody; a sleep that fails clears earlier.
+                // Nothing cancels this sleep; if it throws, the outboxes are only cleared earlier.
                 try? await settings.world.sleep(Self.quietSeconds)
                 await clearOutboxes()
                 let isDone = state.withLock { state in
@@ -223,7 +222,7 @@ final class Notifications: Sendable {
         }
     }
 
-    /// Removes from the outboxes what was dispatched, and forgets the databases that are quiet.
+    /// Removes dispatched rows from the outboxes, and forgets the databases that are quiet.
     func clearOutboxes() async {
         let quiet = state.withLock { state in
             state.cursors.filter { state.runs[$0.key]?.round == nil }
@@ -236,7 +235,8 @@ final class Notifications: Sendable {
                     try await store.write { try cursor.dequeue(in: $0) }
                 }
             } catch {
-                // The rows stay: dispatched again at the next start, or removed by a later save.
+                // The rows stay and nothing is lost: a later save removes them, or they are dispatched again at the
+                // next start.
                 isClosed = (error as? StorageError)?.code == .closed
                 settings.logger.debug("An outbox could not be cleared.")
             }
@@ -256,7 +256,7 @@ extension Notifications.State {
         return new
     }
 
-    /// What to wait for until all events are dispatched, but for those whose dispatch failed.
+    /// The task to wait for until all events are dispatched, except those whose dispatch failed.
     fileprivate func nextStep() -> Task<Void, Never>? {
         runs.values.lazy.compactMap(\.round).first
     }
@@ -269,16 +269,16 @@ extension Notifications {
 
         var through: Int64 { numbers.withLock { $0.dispatched } }
 
-        /// Whether something that was dispatched is still in the outbox.
+        /// Whether something that was dispatched is still stored in the outbox.
         var hasLeft: Bool { numbers.withLock { $0.dispatched > $0.dequeued } }
 
         func advance(through identifier: Int64) {
             numbers.withLock { $0.dispatched = max($0.dispatched, identifier) }
         }
 
-        /// Removes what was dispatched, as a part of a transaction that is under way anyhow.
+        /// Removes what was dispatched, as a part of a transaction that runs anyway.
         ///
-        /// When the transaction is undone the rows stay, until one with a later number takes them.
+        /// If the transaction is rolled back, the rows stay until one with a later number removes them.
         func dequeue(in writer: any StoreWriter) throws {
             let through: Int64? = numbers.withLock { numbers in
                 guard numbers.dispatched > numbers.dequeued else { return nil }

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// One dispatch of a database's outbox: the notifications are gathered, then handed over.
+/// One round of dispatching a database's outbox: notifications are collected, then delivered.
 ///
 /// Several changes of a zone or database are one notification for each device and subscription.
 struct OutboxDispatch {
@@ -14,7 +14,7 @@ struct OutboxDispatch {
     private var eventCount = 0
     private let earlierBacklogRounds: Int
 
-    /// Notifications that are gathered before they are handed over.
+    /// Notifications that are collected before they are delivered.
     private static let gathered = 1_000
     private static let rowsPerRead = 100
 
@@ -29,7 +29,7 @@ struct OutboxDispatch {
         self.cursor = cursor
     }
 
-    /// How many rounds in a row had a backlog: more events than one read brings. 0 when this one has not.
+    /// How many rounds in a row had a backlog: more events than one read returns. 0 when this one had none.
     var backlogRounds: Int { eventCount >= Self.rowsPerRead ? earlierBacklogRounds + 1 : 0 }
 
     mutating func run() async throws {
@@ -64,7 +64,8 @@ struct OutboxDispatch {
         if let event = ShareEvent(bytes: row.body) {
             return try await gatherForParticipants(event, identifier)
         }
-        // An event in another version's format cannot be dispatched; it is only a hint.
+        // A damaged event, or one in the format of another version, cannot be dispatched. Only a hint is lost: devices
+        // see the change at their next fetch.
         guard let event = try? OutboxEvent(bytes: row.body) else { return }
         let summary = try await notifications.subscriptions.summary(of: store)
         try await gather(
@@ -85,7 +86,7 @@ struct OutboxDispatch {
         }
     }
 
-    /// Gathers the notifications that some subscriptions give rise to.
+    /// Collects the notifications of some subscriptions for an event.
     ///
     /// - Parameter home: Where the subscriptions are stored.
     private mutating func gather(
@@ -111,8 +112,8 @@ struct OutboxDispatch {
         }
     }
 
-    /// Removes a subscription that fires once, before it is dispatched: it never fires twice, whatever
-    /// happens between.
+    /// Removes a subscription that fires once before its notification is dispatched: it never fires twice, even after a
+    /// crash.
     ///
     /// - Returns: false when it is gone, or was replaced by another.
     private func claim(
@@ -138,14 +139,14 @@ struct OutboxDispatch {
     }
 }
 
-/// A notification and where it goes.
+/// A notification and its destination.
 struct Delivery: Sendable {
     var device: DeviceRow
     var payload: NotificationPayload
-    /// Delivered once more though nothing happened, as a fault script wants it.
+    /// A repeated delivery, as a fault script wants it.
     var isRepeated = false
 
-    /// Notifications that say the same to one device.
+    /// What two notifications with the same content for one device have in common.
     struct Key: Hashable {
         var pushToken: String
         var channel: DeviceRow.Channel
@@ -157,7 +158,7 @@ struct Delivery: Sendable {
     }
 }
 
-/// Notifications that wait to be handed over together. Those that say the same are one.
+/// Notifications that wait to be delivered together. Those with the same content are one.
 private struct Deliveries {
     private var list: [Delivery] = []
     private var places: [Delivery.Key: Int] = [:]
@@ -181,14 +182,13 @@ private struct Deliveries {
 }
 
 extension NotificationPayload {
-    /// What a notification is about: an older one about the same says nothing that a newer one does
-    /// not say.
+    /// What a notification is about: an older one about the same adds nothing to a newer one.
     struct Subject: Hashable {
         var containerIdentifier: String?
         var userRecordName: String
         var subscriptionID: String
         var scope: DatabaseScope
-        /// Nil for a zone or database, of which there is no more to say than that it changed.
+        /// Nil for a zone or database, whose notification only says that it changed.
         var notificationID: String?
         var zoneID: ZoneID?
     }

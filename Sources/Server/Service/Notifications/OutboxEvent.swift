@@ -12,12 +12,11 @@ struct OutboxEvent: Hashable, Sendable {
         var recordName: String
         var recordType: String
         var reason: NotificationPayload.Reason
-        /// The record after the change, or before its deletion; only where a query subscription may
-        /// have to look inside.
+        /// The record after the change, or before its deletion; only when a query subscription may have to compare it.
         var row: RecordRow?
     }
 
-    /// What came about. The raw values are stored.
+    /// What happened. The raw values are stored.
     enum Subject: UInt8 {
         case records = 0
         case zoneCreated = 1
@@ -25,10 +24,10 @@ struct OutboxEvent: Hashable, Sendable {
     }
 
     var zoneName: String
-    /// Who made the change, on which device: it is not notified.
+    /// Who made the change. The device that made it is not notified.
     var user: String
     var device: String
-    /// Empty when nobody asks about single records, and when the zone itself came or went.
+    /// Empty when no subscription asks about single records, and when the zone itself was created or deleted.
     var changes: [Change]
     var subject = Subject.records
 
@@ -88,7 +87,7 @@ extension OutboxEvent {
         }
     }
 
-    /// The part of a row that queries look at; the rest is left empty.
+    /// The part of a row that queries compare; the rest is left empty.
     private static func row(
         _ name: String, _ type: String, from reader: inout ByteReader
     ) throws(ByteReader.Malformed) -> RecordRow {

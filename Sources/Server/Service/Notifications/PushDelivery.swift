@@ -1,14 +1,14 @@
 import StratusRecords
 
-/// Hands notifications to a platform's push service: the edge to Apple's is in StratusServer.
+/// Sends notifications to a platform's push service. The implementation for Apple's is in StratusServer.
 ///
-/// Everything is a hint: an implementation may fail, and it answers how; it is never called for more
-/// than `Limits.pushesAtOnce` notifications at a time.
+/// Notifications are hints: an implementation may fail, and returns how. It is never called for more than
+/// `Limits.pushesAtOnce` notifications at a time.
 public protocol PushDelivery: Sendable {
     func send(_ push: Push) async -> PushOutcome
 }
 
-/// A notification for Apple's push service, and what its headers have to say.
+/// A notification for Apple's push service, and the values of its headers.
 public struct Push: Hashable, Sendable {
     /// The push service's two environments.
     public enum Environment: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct Push: Hashable, Sendable {
     public var environment: Environment
     public var containerIdentifier: String
     public var kind: Kind
-    /// Notifications of one name replace one another on a device; at most 64 bytes.
+    /// Notifications with the same identifier replace one another on a device; at most 64 bytes.
     public var collapseIdentifier: String
     /// When the push service may give up, in seconds since 1970.
     public var expirationSeconds: Int64
@@ -47,19 +47,19 @@ public struct Push: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// 10, at once, for what a person sees or hears; 5 for what wakes the app in the background.
+    /// 10, deliver at once, for what a person sees or hears; 5 for what wakes the app in the background.
     public var priority: Int { kind == .alert ? 10 : 5 }
 }
 
-/// What became of a notification.
+/// The result of sending a notification.
 public enum PushOutcome: Hashable, Sendable {
     case delivered
-    /// The token is not or no longer good.
+    /// The device token is not valid, or not any more.
     ///
     /// - Parameter sinceMilliseconds: Since when, in milliseconds since 1970; nil when unknown.
     case deviceIsGone(sinceMilliseconds: Int64?)
-    /// The same notification may succeed later; the push service may have said when.
+    /// The same notification may succeed later, after `seconds` if the push service named a time.
     case tryLater(seconds: Double?)
-    /// The notification will never be taken.
+    /// The push service will never accept the notification.
     case refused(reason: String)
 }

@@ -5,8 +5,8 @@ import StratusRuntime
 import StratusStorage
 import StratusWire
 
-/// Notifications on their way to Apple's push service: a bounded queue, a bounded number at once, and
-/// attempts with growing pauses. Nobody waits for it.
+/// Notifications on their way to Apple's push service: a bounded queue, a bounded number at once, and retries with
+/// growing pauses. Nothing waits for it.
 actor PushQueue {
     private let directory: any Directory
     private let settings: ServiceSettings
@@ -29,8 +29,8 @@ actor PushQueue {
         for delivery in deliveries { add(push(delivery)) }
     }
 
-    /// Queues a notification; one that waits under the same name becomes this one, the oldest gives way
-    /// when there are too many.
+    /// Queues a notification. It replaces a waiting one with the same identifier; when the queue is full, the oldest is
+    /// dropped.
     private func add(_ push: Push) {
         if running < settings.limits.pushesAtOnce {
             running += 1
@@ -48,7 +48,7 @@ actor PushQueue {
         }
     }
 
-    /// Sends a notification, and then those that wait, until none does.
+    /// Sends a notification, and then the waiting ones, until there are none.
     private func run(_ push: Push) async {
         var next: Push? = push
         while let push = next {
@@ -71,7 +71,7 @@ actor PushQueue {
             case .tryLater(let seconds):
                 guard attempt < settings.limits.attemptsPerPush else { break }
                 let pause = max(seconds ?? 0, backoff.nextSeconds())
-                // Cut short by nobody; a sleep that fails tries earlier.
+                // Nothing cancels this sleep; if it throws, the next attempt is only earlier.
                 try? await settings.world.sleep(min(pause, Self.longestRetrySeconds))
             }
         }
@@ -79,7 +79,7 @@ actor PushQueue {
             "The push service could not be reached; a notification was dropped.")
     }
 
-    /// Removes a token that the push service does not know any more, unless it was registered anew.
+    /// Removes a token that the push service no longer knows, unless it was registered again since.
     private func forget(_ deviceToken: String, goneSince milliseconds: Int64?) async {
         do {
             let rows = try await directory.devices(pushToken: deviceToken)
@@ -87,7 +87,7 @@ actor PushQueue {
                 try await directory.deleteDevice(pushToken: deviceToken, in: row.address)
             }
         } catch {
-            // It is found again with the next notification.
+            // The token stays; the push service reports it again with the next notification.
             settings.logger.debug("A push token that is gone could not be removed.")
         }
     }
@@ -97,7 +97,7 @@ actor PushQueue {
         let info = payload.notificationInfo
         let kind: Push.Kind = info?.isVisible == true ? .alert : .background
         if kind == .background {
-            // Without it the push service takes no notification that shows nothing.
+            // Without it the push service refuses notifications that show nothing.
             payload.notificationInfo = info ?? .init()
             payload.notificationInfo?.shouldSendContentAvailable = true
         }
@@ -112,8 +112,8 @@ actor PushQueue {
             payload: wireBytes(of: payload))
     }
 
-    /// The subscription's own name where it gives one that fits; else one for all that is about the
-    /// same, such as a zone, or a record's change.
+    /// The subscription's own identifier if it has one that fits; otherwise one for all notifications about the same
+    /// thing, such as a zone, or a record's change.
     private static func collapseIdentifier(of payload: NotificationPayload) -> String {
         if let key = payload.notificationInfo?.collapseIDKey, (1...64).contains(key.utf8.count) {
             return key

@@ -4,12 +4,12 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// The subscriptions of databases, read once and kept in memory, so that a save knows without a
-/// statement whether anybody listens.
+/// The subscriptions of databases, read once and kept in memory, so that a save knows without a database query whether
+/// there are any.
 final class SubscriptionCache: Sendable {
     private struct State {
         var summaries = LRUCache<DatabaseAddress, SubscriptionSummary>(capacity: 10_000)
-        /// Counts the changes; what was read before one is not kept after it.
+        /// Counts the changes: what was read before one must not be kept after it.
         var changes: UInt64 = 0
     }
 
@@ -30,7 +30,7 @@ final class SubscriptionCache: Sendable {
         return summary
     }
 
-    /// Says that a database's subscriptions changed; to be called after the commit, before the answer.
+    /// Notes that a database's subscriptions changed; called after the commit, before the answer.
     func changed(in address: DatabaseAddress) {
         state.withLock {
             $0.changes += 1
@@ -42,9 +42,9 @@ final class SubscriptionCache: Sendable {
 /// All subscriptions of one database.
 struct SubscriptionSummary: Sendable {
     struct Entry: Sendable {
-        /// Who is notified.
+        /// The user who is notified.
         var user: String
-        /// Under whose name the subscription is stored.
+        /// The name under which the subscription is stored.
         var subscriber: String
         var identifier: String
         var subscription: SubscriptionDictionary
@@ -54,19 +54,20 @@ struct SubscriptionSummary: Sendable {
     private var entries: [Entry] = []
     /// The owner's subscriptions to the shared database.
     private(set) var sharedEntries: [Entry] = []
-    /// Whether somebody asks about records or types rather than just about changes.
+    /// Whether any subscription asks about records or types rather than just about changes.
     private(set) var wantsRecords: Bool
-    /// Whether anybody is notified of changes: subscribers, or participants who have subscribed elsewhere.
+    /// Whether anybody is notified of changes: subscribers, or participants with subscriptions in their own databases.
     let wantsEvents: Bool
     private var occasions: [String: Set<SubscriptionDictionary.Occasion>] = [:]
     private var queryEntries: [String: [Entry]] = [:]
 
-    /// - Parameter owner: Whose database it is; nil for the public one.
+    /// - Parameter owner: The user whose database it is; nil for the public one.
     init(_ rows: [SubscriptionRow], owner: String?) {
         wantsRecords = false
         var wantsEvents = false
         for row in rows {
-            // A body that cannot be read was written by a later version; it fires when that runs again.
+            // A body that cannot be read was written by a later version, or is damaged, which stratus doctor reports.
+            // The subscription fires nothing until it can be read.
             guard let subscription = try? row.subscription() else { continue }
             if row.user == SubscriptionRow.sharedSubscriber {
                 guard let owner else { continue }
@@ -92,21 +93,21 @@ struct SubscriptionSummary: Sendable {
         self.wantsEvents = wantsEvents
     }
 
-    /// The subscriptions that may have to do with something that happened.
+    /// The subscriptions that an event may concern.
     func entries(concerning event: OutboxEvent) -> [Entry] {
         guard !queryEntries.isEmpty else { return entries }
         let types = Set(event.changes.map(\.recordType))
         return entries + types.sorted().flatMap { queryEntries[$0] ?? [] }
     }
 
-    /// Whether a query subscription may have to look inside a record of this type.
+    /// Whether a query subscription may have to compare a record of this type.
     func wantsRow(ofType type: String, _ reason: NotificationPayload.Reason) -> Bool {
         occasions[type]?.contains(reason.occasion) ?? false
     }
 }
 
 extension DatabaseAddress {
-    /// Whose private database it is; nil for the public one.
+    /// The user whose private database it is; nil for the public one.
     var owner: String? {
         switch tenant {
         case .public: nil
@@ -126,8 +127,8 @@ extension NotificationPayload.Reason {
 }
 
 extension SubscriptionRow {
-    /// Under whose name a private database keeps its owner's subscriptions to the shared one, which
-    /// has no store of its own.
+    /// The name under which a private database stores its owner's subscriptions to the shared database, which has no
+    /// store of its own.
     static let sharedSubscriber = "shared"
 
     init(user: String, identifier: String, subscription: SubscriptionDictionary) {
@@ -138,13 +139,13 @@ extension SubscriptionRow {
         try readWire(from: body)
     }
 
-    /// The subscription for its owner's lists, whatever is stored: where it cannot be read, an older or a
-    /// newer release wrote it, then what can be read of it, under the identifier by which it can be deleted.
+    /// The subscription for its owner's list. If another release wrote it and it cannot be read in full, the list has
+    /// the parts that can be read, with the identifier by which it can be deleted.
     var listed: SubscriptionDictionary {
         do {
             return try subscription()
         } catch {
-            // Bytes that are no JSON at all leave the identifier.
+            // Of bytes that are not even JSON, only the identifier is left.
             var readable =
                 (try? readWire(ReadableSubscription.self, from: body))?.subscription
                 ?? SubscriptionDictionary(subscriptionID: nil, kind: nil)

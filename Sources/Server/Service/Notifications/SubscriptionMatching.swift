@@ -5,22 +5,21 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// Which notifications a subscription gives rise to when something changed.
+/// The notifications that a subscription causes when something changed.
 ///
-/// A query subscription fires for a record that matches as it is after its creation or update, and as
-/// it was before its deletion: an update that makes a record match fires, one that ends the match does
-/// not, as with CloudKit. Zone and database subscriptions that name a record type fire for
-/// changes of such records and when a zone is deleted with whatever it held.
+/// A query subscription fires for a record that matches after its creation or update, or before its deletion: an update
+/// that makes a record match fires, one that ends the match does not, as with CloudKit. Zone and database subscriptions
+/// that name a record type fire for changes of such records, and when a zone is deleted, whatever it held.
 struct SubscriptionMatching {
     let event: OutboxEvent
-    /// The database that the subscriber sees.
+    /// The database as the subscriber sees it.
     let scope: DatabaseScope
     let address: DatabaseAddress
-    /// Names the notifications of a change, by its number: all of one change share the name.
+    /// Identifies the notifications of a change by its number: all of one change have the same identifier.
     let identifier: NotificationIdentifier
     let schema: ContainerSchema
     let limits: Limits
-    /// The changes that match a query, as many subscribers have the same.
+    /// The changes that match a query, since many subscribers have the same query.
     private(set) var matches: [QueryDictionary: [Int]] = [:]
 
     mutating func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
@@ -49,7 +48,7 @@ struct SubscriptionMatching {
     ) -> [NotificationPayload] {
         let subscription = entry.subscription
         guard let query = subscription.query,
-            // Kept only where it narrows.
+            // Kept only if it narrows the subscription.
             subscription.zoneID == nil || subscription.zoneID?.zoneName == event.zoneName
         else { return [] }
         let access = access(of: entry.user)[query.recordType]
@@ -63,18 +62,19 @@ struct SubscriptionMatching {
         return payloads
     }
 
-    /// What grants let a subscriber read in the database of the event.
+    /// What a subscriber may read by grants in the database of the event.
     private func access(of user: String) -> RecordAccess {
         address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }
 
     private mutating func changes(matching query: QueryDictionary) -> [Int] {
         if let known = matches[query] { return known }
-        // A query that cannot be run against today's schema matches nothing.
+        // A query that does not fit today's schema matches nothing. Only a hint is lost: the change itself is still
+        // fetched.
         let matcher = try? RecordMatcher(query, schema: schema, isLenient: true)
         let found = event.changes.indices.filter { index in
             guard let matcher, let row = event.changes[index].row else { return false }
-            // Stored bytes that cannot be read match nothing; whoever fetches the record is texts.
+            // Stored bytes that cannot be read match nothing; the request that fetches the record reports them.
             return (try? matcher.matches(row)) ?? false
         }
         matches[query] = found
@@ -88,7 +88,7 @@ struct SubscriptionMatching {
         let info = entry.subscription.notificationInfo
         var fields: [Field] = []
         if let row = change.row, info?.namesFields == true {
-            // A notification without its fields is still the hint it has to be.
+            // The fields cannot be read; the notification is still a hint without them.
             fields = (try? RecordFields.encoded(row.payload).values()) ?? []
         }
         let texts = NotificationFields(fields, textCharacters: limits.notificationFieldCharacters)
@@ -112,11 +112,11 @@ struct SubscriptionMatching {
             containerIdentifier: address.containerAddress.container, notificationID: identifier,
             userRecordName: entry.user, subscriptionID: entry.identifier, scope: scope,
             cause: cause,
-            // Without anything to show it is a silent one.
+            // A subscription without anything to show sends a silent notification.
             notificationInfo: entry.subscription.notificationInfo
                 ?? .init(shouldSendContentAvailable: true))
         if case .query = cause { return payload }
-        // No record, no fields; the places in the text stay.
+        // There is no record and so no fields; the placeholders in the text stay.
         payload.notificationInfo?.fillArguments { _ in "" }
         return payload.pruned(toBytes: limits.notificationBytes)
     }

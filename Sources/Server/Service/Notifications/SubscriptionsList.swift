@@ -18,7 +18,7 @@ extension SubscriptionsList: ServedEndpoint {
     }
 }
 
-/// Where a caller's subscriptions to the database of a request are kept.
+/// Where a caller's subscriptions to the request's database are stored.
 struct Subscriber: Sendable {
     var store: any RecordStore
     var name: String

@@ -66,9 +66,9 @@ private struct SubscriptionChanges {
     let writer: any StoreWriter
     let context: RequestContext
     let subscriber: String
-    /// Nil for what is stored and cannot be read: it can be replaced and deleted like any other.
+    /// Nil for a stored subscription that cannot be read: it can be replaced and deleted like any other.
     var stored: [String: SubscriptionDictionary?]
-    /// What is stored of each.
+    /// The stored rows, by identifier.
     private var rows: [String: SubscriptionRow] = [:]
 
     init(writer: any StoreWriter, context: RequestContext, subscriber: String) throws {
@@ -77,7 +77,7 @@ private struct SubscriptionChanges {
         self.subscriber = subscriber
         stored = [:]
         for row in try writer.subscriptions(of: subscriber) {
-            // What an older or a newer release wrote is the same as no other.
+            // What another release wrote and this one cannot read is equal to no other subscription.
             stored.updateValue(try? row.subscription(), forKey: row.identifier)
             rows[row.identifier] = row
         }
@@ -110,7 +110,7 @@ private struct SubscriptionChanges {
         guard !isDuplicate else { throw ServiceError.duplicateSubscription }
         let row = SubscriptionRow(
             user: subscriber, identifier: identifier, subscription: subscription)
-        // Apps save theirs at every start: what is there already waits for no disk.
+        // Apps save their subscriptions at every start: one that is stored already needs no write.
         if row == rows[identifier], let known = stored[identifier], known != nil {
             return .subscription(subscription)
         }
@@ -122,7 +122,7 @@ private struct SubscriptionChanges {
         do {
             _ = try row.subscription()
         } catch {
-            // Whatever could not be read must not be stored: nobody could see what fires.
+            // A subscription that could not be read again must not be stored: nobody could see what fires.
             throw ServiceError.invalid(
                 "The subscription could not be read again as it was sent; change its query.")
         }
@@ -131,9 +131,9 @@ private struct SubscriptionChanges {
         return .subscription(subscription)
     }
 
-    /// The subscription as it is stored, if this database takes it: query subscriptions are for the
-    /// public and private database, zone subscriptions for custom zones of the private one, database
-    /// subscriptions for the private and shared one.
+    /// The subscription as it is stored, if this database accepts it: query subscriptions are for the public and
+    /// private database, zone subscriptions for custom zones of the private one, database subscriptions for the private
+    /// and shared one.
     private func checked(_ subscription: SubscriptionDictionary) throws -> SubscriptionDictionary {
         try checkInfo(subscription)
         switch (subscription.kind, context.scope) {
@@ -164,8 +164,8 @@ private struct SubscriptionChanges {
         try checkFieldNames(in: subscription.query)
     }
 
-    /// An empty name stands for all searchable fields, which only a search for words can mean; of anything
-    /// else it would be written as no name at all.
+    /// An empty field name means all searchable fields, which only a search for words can use. In any other filter it
+    /// would be written as no name at all.
     private func checkFieldNames(in query: QueryDictionary?) throws {
         let filters = query?.filterBy ?? []
         let isNamed = filters.allSatisfy { filter in
@@ -189,7 +189,8 @@ private struct SubscriptionChanges {
                 "The query subscription has no query with a record type; give it one.")
         }
         guard !subscription.firesOn.isEmpty else {
-            throw ServiceError.invalid("Say on what the subscription fires.")
+            throw ServiceError.invalid(
+                "The subscription does not say on which changes it fires; name them.")
         }
         try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)

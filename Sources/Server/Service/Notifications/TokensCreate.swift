@@ -7,7 +7,7 @@ extension TokensCreate: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// The address of the long poll is a path; the HTTP server puts its origin before it.
+    /// The address of the long poll is a path; the HTTP server prepends its origin.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -25,8 +25,8 @@ extension TokensCreate: ServedEndpoint {
             webcourierURL: "/courier/aps?tok=\(device.pushToken)&ttl=\(lifetimeSeconds)")
     }
 
-    /// Base64 of random bytes that needs no escaping in an address: 33 bytes need no padding, and two
-    /// letters stand in for the two signs.
+    /// Random bytes in base64 that needs no escaping in an address: 33 bytes need no padding, and two letters replace
+    /// the two signs.
     private static func newPushToken(_ settings: ServiceSettings) -> String {
         String(
             Base64.text(settings.world.randomBytes(33)).map {
@@ -35,9 +35,9 @@ extension TokensCreate: ServedEndpoint {
     }
 }
 
-/// The environment of a device's push token.
+/// The environment for a device's push token.
 ///
-/// - Parameter clientID: what the device calls itself, which has a length.
+/// - Parameter clientID: the device's identifier, whose length is checked.
 func pushEnvironment(_ name: String, of clientID: String?) throws -> ContainerEnvironment {
     guard (clientID?.utf8.count ?? 0) <= Accounts.clientIDBytes else {
         throw ServiceError.longClientID

@@ -7,11 +7,10 @@ extension TokensRegister: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// Takes tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can go
-    /// to Apple's push service, the tokens that it gave a device: hexadecimal or base64.
+    /// Accepts tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can be sent to
+    /// Apple's push service, the tokens that it gave a device: hexadecimal or base64.
     ///
-    /// A device's token belongs to whoever registered it last in a container, as a device that changes
-    /// hands does.
+    /// A device's token belongs to the user who registered it last in a container, since devices change hands.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -46,7 +45,7 @@ extension TokensUnregister: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: false,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// A token that is unknown, or another's, needs no more than not to be there for the caller.
+    /// A token that is unknown, or another user's, is left alone: to the caller it is not registered.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -66,7 +65,7 @@ extension TokensUnregister: ServedEndpoint {
 struct NativeToken {
     var text: String
 
-    /// Bytes that a token may have: today's have 32, and Apple says not to rely on it.
+    /// Bytes that a token may have: today's have 32, and Apple advises not to rely on that.
     private static let sizeBytes = 32...100
 
     /// - Returns: nil when the text is neither hexadecimal nor base64 of such a token.

@@ -4,14 +4,14 @@ import StratusRuntime
 import StratusWire
 import Synchronization
 
-/// What requests are counted by: their senders' rates, how they ended, and the bytes that they move.
-/// Counts nothing in a service that is not throttled.
+/// Counts requests: the rates of their senders, how they ended, and the bytes that they transfer. Counts nothing in a
+/// service without rate limits.
 ///
-/// Who shows credentials that were good lately is counted apart from the strangers of the same network
-/// address, and failures count against the credentials that failed first. So a guesser, or a device whose
-/// session has ended, slows nobody else behind its address.
+/// A sender whose credentials were valid lately is counted apart from the strangers of the same network address, and
+/// failures count against the credentials that failed first. So a guesser, or a device whose session has ended, slows
+/// nobody else behind its address.
 final class RequestMeter: Sendable {
-    /// How long credentials count as good after their last success, in seconds.
+    /// How long credentials count as valid after their last success, in seconds.
     private static let goodCredentialsSeconds = 3_600.0
 
     private let isThrottled: Bool
@@ -20,7 +20,7 @@ final class RequestMeter: Sendable {
     private let throttle: Throttle
     private let transferRates: Throttle
     private let transfers: TransferMeter
-    /// When credentials were last good, on the clock that never goes back.
+    /// When credentials were last valid, on the monotonic clock.
     private let goodCredentials = Mutex(LRUCache<Int, Double>(capacity: 65_536))
 
     init(settings: ServiceSettings) {
@@ -36,7 +36,7 @@ final class RequestMeter: Sendable {
 
     // MARK: Requests
 
-    /// Takes one of the requests that may come from where credentials come from.
+    /// Takes one request from the rate of the network that the credentials came from, or of the strangers there.
     ///
     /// - Throws: ``ServiceError`` THROTTLED.
     func checkRate(of credentials: Credentials) throws(ServiceError) {
@@ -48,7 +48,7 @@ final class RequestMeter: Sendable {
         try throttle.admit(credentials.strangers)
     }
 
-    /// Takes one of the requests that a user may send.
+    /// Takes one request from a user's rate.
     ///
     /// - Throws: ``ServiceError`` THROTTLED.
     func checkRate(of sender: Throttle.Sender) throws(ServiceError) {
@@ -56,7 +56,7 @@ final class RequestMeter: Sendable {
         try throttle.admit(sender)
     }
 
-    /// Takes what a request costs beyond the one that it is.
+    /// Takes the cost of a request beyond the one request that was taken at its start.
     func charge(_ sender: Throttle.Sender, _ cost: Double) {
         guard isThrottled else { return }
         throttle.charge(sender, cost)
@@ -81,17 +81,17 @@ final class RequestMeter: Sendable {
         switch code {
         case .authenticationFailed: recordFailure(of: credentials)
         case .authenticationRequired:
-            // Who shows no session is told where to sign in, and has done nothing bad.
+            // A request without a session gets the address of the sign-in page, and is not a failed attempt.
             if credentials.webAuthToken != nil { recordFailure(of: credentials) }
         case .badRequest, .accessDenied:
             throttle.recordOutcome(of: payer(for: sender, credentials), wasBad: true)
         default:
-            // A conflict, a missing zone, a fault of ours: no fault of the sender's, and no merit.
+            // A conflict, a missing zone or an error of the service is neither a failure nor a success of the sender.
             if error == nil { recordSuccess(of: sender, credentials) }
         }
     }
 
-    /// Who pays for a request: the user, else the strangers of the address.
+    /// Who is charged for a request: the user, else the strangers of the address.
     func payer(
         for sender: Throttle.Sender, _ credentials: Credentials
     ) -> Throttle.Sender {
@@ -103,18 +103,19 @@ final class RequestMeter: Sendable {
         let payer = payer(for: sender, credentials)
         throttle.recordOutcome(of: payer, wasBad: false)
         guard case .user = sender else { return }
-        // Others at the address have bad luck less often than bad intentions.
+        // A success at the address also forgives some failures of its strangers.
         throttle.forgive(credentials.strangers)
         guard let key = credentials.key else { return }
         let now = world.uptimeSeconds()
         goodCredentials.withLock { $0[key] = now }
     }
 
-    /// Bad credentials cost themselves; new bad ones cost the strangers of their address, and much.
+    /// Bad credentials are charged to themselves; new bad ones are charged to the strangers of their address, at a high
+    /// cost.
     private func recordFailure(of credentials: Credentials) {
         let key = credentials.key
         if let key { goodCredentials.withLock { $0[key] = nil } }
-        // A server's key is known to others; each of its bad signatures is a guess.
+        // The identifier of a server's key is not secret; each of its bad signatures is a guess.
         let own = credentials.signature == nil ? key.map { Throttle.Sender.credentials($0) } : nil
         if own.map({ !throttle.remembers($0) }) ?? true {
             throttle.charge(credentials.strangers, Throttle.badCredentialsCost - 1)
@@ -128,7 +129,7 @@ final class RequestMeter: Sendable {
         return world.uptimeSeconds() - time < Self.goodCredentialsSeconds
     }
 
-    /// Does a part of a sender's request, and remembers how the request ended if that fails.
+    /// Runs a part of a sender's request, and records its outcome if it fails.
     func recordingFailure<Outcome>(
         of sender: Throttle.Sender, _ credentials: Credentials, _ work: () async throws -> Outcome
     ) async throws -> Outcome {
@@ -142,7 +143,7 @@ final class RequestMeter: Sendable {
 
     // MARK: Bytes
 
-    /// Counts what a request and its answer took to carry.
+    /// Counts the bytes of a request and its answer.
     func count(
         transferredBytes bytes: Int, of container: ContainerAddress, by movers: [Throttle.Sender]
     ) {
@@ -152,8 +153,8 @@ final class RequestMeter: Sendable {
             bytes, to: container, limitBytes: transferBytesPerDay, at: world.nowMilliseconds())
     }
 
-    /// Refuses who has moved too many bytes; and everybody, if the operator has limited the container's
-    /// day and it is used up.
+    /// Refuses senders that have transferred too many bytes, and every sender when the operator has limited the
+    /// container's day and the limit is reached.
     func checkTransfers(
         of container: ContainerAddress, by movers: [Throttle.Sender]
     ) throws(ServiceError) {
@@ -165,16 +166,16 @@ final class RequestMeter: Sendable {
 }
 
 extension Credentials {
-    /// Where they came from, for counting; in a process the device stands for the network.
+    /// The network that they came from, for counting; within a process, the device.
     var network: Throttle.Sender { .address(networkName) }
 
-    /// Those who come from there and are not known.
+    /// Senders from that network without known credentials.
     var strangers: Throttle.Sender { .strangers(networkName) }
 
     private var networkName: String { networkAddress ?? "device " + (clientID ?? "") }
 
-    /// Tells credentials apart, as they come from one network address; nil for none. The hash is seeded
-    /// anew in every process, so that nobody can arrange for two to meet.
+    /// Identifies credentials from one network address; nil for none. The hash is seeded anew in every process, so that
+    /// nobody can arrange a collision.
     var key: Int? {
         guard webAuthToken != nil || apiToken != nil || signature != nil else { return nil }
         var hasher = Hasher()
@@ -185,7 +186,7 @@ extension Credentials {
         return hasher.finalize()
     }
 
-    /// Who answers for the bytes of a request: the user, else network address and API token.
+    /// Who is charged for the bytes of a request: the user, else network address and API token.
     func movers(of sender: Throttle.Sender) -> [Throttle.Sender] {
         if case .user = sender { return [sender] }
         return apiToken.map { [network, .apiToken($0)] } ?? [network]

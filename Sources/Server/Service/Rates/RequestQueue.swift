@@ -2,11 +2,11 @@ import DequeModule
 import StratusRecords
 import Synchronization
 
-/// Who works and who waits: at most so many requests at a time in all and per sender, the waiting ones
-/// let in by turns, one of each sender after the other. A greedy client thus waits for itself.
+/// Limits how many requests run at a time, in all and per sender. The waiting ones take turns, one of each sender after
+/// the other, so a greedy client only waits for itself.
 ///
-/// What holds: a sender that waits has a turn coming if and only if it may have one more in work;
-/// while a turn is coming to somebody who waits, all places are taken.
+/// What holds: a sender with waiting requests is among the turns if and only if it may run one more; while a sender is
+/// among the turns, all places are taken.
 final class RequestQueue: Sendable {
     typealias Sender = Throttle.Sender
 
@@ -24,13 +24,13 @@ final class RequestQueue: Sendable {
     private struct Line {
         var inWork = 0
         var waiting: Deque<Waiter> = []
-        /// Whether it is among the turns; stays so when those that waited have gone.
+        /// Whether it is among the turns; stays true when its waiting requests were cancelled.
         var hasTurn = false
     }
 
     private struct State {
         var lines: [Sender: Line] = [:]
-        /// Whose turn comes, first come first.
+        /// The senders whose turn comes, first come first served.
         var turns: Deque<Sender> = []
         var inWork = 0
         var waiting = 0
@@ -56,13 +56,13 @@ final class RequestQueue: Sendable {
         return try await body()
     }
 
-    /// Requests that are worked on now.
+    /// Requests that are running now.
     var inWork: Int { state.withLock { $0.inWork } }
 
     /// Requests that wait now.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// Senders that are remembered now: those with a request in work or waiting.
+    /// Senders that are remembered now: those with a running or waiting request.
     var senders: Int { state.withLock { $0.lines.count } }
 
     // MARK: In and out
@@ -85,7 +85,7 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Takes a place if there is one. Nobody passes those of its own line.
+    /// Takes a place if there is one. A request does not overtake waiting ones of its sender.
     private func take(in state: inout State, for sender: Sender) -> Bool {
         let line = state.lines[sender] ?? Line()
         guard state.inWork < limits.requestsInWork, line.waiting.isEmpty,
@@ -100,7 +100,7 @@ final class RequestQueue: Sendable {
         _ sender: Sender, _ ticket: UInt64, _ continuation: CheckedContinuation<Entry, Never>
     ) {
         let entry: Entry? = state.withLock { state in
-            // A task cancelled before this is not in line when `cancel` looks for it.
+            // A task that was cancelled before this is not found by `cancel`.
             if Task.isCancelled { return .isCancelled }
             if take(in: &state, for: sender) { return .isIn }
             let waiting = state.lines[sender]?.waiting.count ?? 0

@@ -4,24 +4,23 @@ import Synchronization
 
 /// How fast each sender may ask, or move bytes: a token bucket for each.
 ///
-/// A request is let in when its sender's bucket holds a token, and then takes as many as it costs
-/// (``EndpointRules/cost``), on credit if need be: no body is read in vain. A sender whose
-/// requests are bad in series is served at a half, a quarter … a thirty-second of the rate. Time is the
-/// clock's that never goes back.
+/// A request is admitted when its sender's bucket holds a token, and then takes as many tokens as it costs
+/// (``EndpointRules/cost``), on credit if need be, so that no body is read in vain. A sender whose requests fail in
+/// series is served at a half, a quarter … a thirty-second of the rate. Time is measured by the monotonic clock.
 ///
-/// Memory is bounded: a bucket that is full again says nothing and gives way first, then those that
-/// will be so soonest; a flood of new senders does not wash away who is in debt.
+/// Memory is bounded: buckets that are full again carry no information and are removed first, then those that will be
+/// full soonest; a flood of new senders does not remove senders in debt.
 package final class Throttle: Sendable {
     /// Who sends.
     package enum Sender: Hashable, Sendable {
         case user(String, in: ContainerAddress)
         /// A network address, or a device where there is no network.
         case address(String)
-        /// Whoever comes from a network address without credentials that were good lately.
+        /// Senders at a network address without credentials that were valid lately.
         case strangers(String)
         /// Credentials that failed, from one network address.
         case credentials(Int)
-        /// Those without a user who show an API token.
+        /// Senders without a user who send an API token.
         case apiToken(String)
     }
 
@@ -43,7 +42,7 @@ package final class Throttle: Sendable {
         }
     }
 
-    /// A sender with its hash, which is asked for more than once a request: its texts are hashed once.
+    /// A sender with its hash, which is needed more than once per request: its texts are hashed once.
     private struct Key: Hashable {
         let sender: Sender
         let hash: Int
@@ -58,7 +57,7 @@ package final class Throttle: Sendable {
 
     private struct Bucket {
         var tokens: TokenBucket
-        /// Bad requests, less what good ones and time made up for.
+        /// Failed requests, less those that successes and time made up for.
         var strikes: Double = 0
     }
 
@@ -68,7 +67,7 @@ package final class Throttle: Sendable {
     }
 
     private static let shardCount = 16
-    /// In this time strikes count half.
+    /// After this time strikes count half.
     private static let strikeHalfLifeSeconds = 60.0
     /// A good request makes up for this many bad ones.
     private static let strikesPerGoodRequest = 2.0
@@ -83,8 +82,8 @@ package final class Throttle: Sendable {
     private let shards = (0..<Throttle.shardCount).map { _ in Shard() }
 
     /// - Parameters:
-    ///   - rates: Nil counts requests.
-    ///   - capacity: Buckets that are remembered at the most.
+    ///   - rates: The rates of senders; nil for those of requests.
+    ///   - capacity: The most buckets that are remembered.
     init(limits: Limits, world: World, rates: Rates? = nil, capacity: Int = 65_536) {
         self.rates = rates ?? Rates(requests: limits)
         badRequestsBeforePenalty = Double(limits.badRequestsBeforePenalty)
@@ -94,7 +93,7 @@ package final class Throttle: Sendable {
 
     /// Takes one token.
     ///
-    /// - Throws: ``ServiceError`` THROTTLED, with the time after which there is one.
+    /// - Throws: ``ServiceError`` THROTTLED, with the time until there is one.
     func admit(_ sender: Sender) throws(ServiceError) {
         let wait: Double? = change(sender) { bucket, rate in
             let seconds = bucket.tokens.secondsUntil(1, rate)
@@ -105,9 +104,9 @@ package final class Throttle: Sendable {
         if let wait { throw .throttled(afterSeconds: wait) }
     }
 
-    /// Refuses a sender that is remembered and has no token; takes none.
+    /// Refuses a sender that is remembered and has no token left; takes none.
     ///
-    /// - Throws: ``ServiceError`` THROTTLED, with the time after which there is one.
+    /// - Throws: ``ServiceError`` THROTTLED, with the time until there is one.
     func check(_ sender: Sender) throws(ServiceError) {
         let wait: Double? = changeIfKnown(sender) { bucket, rate in
             bucket.tokens.secondsUntil(1, rate)
@@ -118,7 +117,7 @@ package final class Throttle: Sendable {
     /// Whether a sender is remembered.
     func remembers(_ sender: Sender) -> Bool { changeIfKnown(sender) { _, _ in true } ?? false }
 
-    /// Makes up for bad requests of a sender that is remembered.
+    /// Forgives some failed requests of a sender that is remembered.
     func forgive(_ sender: Sender) {
         _ = changeIfKnown(sender) { bucket, rate in
             bucket.strikes = max(0, bucket.strikes - Self.strikesPerGoodRequest)
@@ -126,11 +125,11 @@ package final class Throttle: Sendable {
         }
     }
 
-    /// Takes what a request costs beyond the token of its admission.
+    /// Takes the cost of a request beyond the token of its admission.
     func charge(_ sender: Sender, _ cost: Double) {
         guard cost > 0 else { return }
         change(sender) { bucket, rate in
-            // Nobody owes more than a whole burst.
+            // No sender owes more than a whole burst.
             bucket.tokens.take(cost, debtLimit: rate.burst)
         }
     }
@@ -185,7 +184,7 @@ package final class Throttle: Sendable {
         shards[Int(UInt(bitPattern: key.hash) % UInt(Self.shardCount))]
     }
 
-    /// Adds the tokens and forgives the strikes of the time since the last look.
+    /// Adds the tokens and removes the strikes for the time since the last call.
     private func fill(
         _ bucket: inout Bucket, of sender: Sender, at now: Int64
     ) -> TokenBucket.Rate {
@@ -201,7 +200,7 @@ package final class Throttle: Sendable {
         return rate
     }
 
-    /// Makes room: an eighth of the shard at least, so that a flood of senders does not sweep each time.
+    /// Removes an eighth of the shard at least, so that a flood of senders does not cause a search each time.
     private func evict(from buckets: inout [Key: Bucket], at now: Int64) {
         var waits: [(key: Key, seconds: Double)] = []
         for (key, bucket) in buckets {
@@ -222,7 +221,7 @@ package final class Throttle: Sendable {
 }
 
 extension Throttle.Rates {
-    /// How many requests.
+    /// The rates of requests.
     init(requests limits: Limits) {
         user = TokenBucket.Rate(
             perSecond: Double(limits.requestsPerSecond), burst: Double(limits.requestsInBurst))
@@ -232,7 +231,7 @@ extension Throttle.Rates {
         apiToken = address
     }
 
-    /// How many bytes.
+    /// The rates of transferred bytes.
     init(transfers limits: Limits) {
         user = TokenBucket.Rate(
             perSecond: Double(limits.transferBytesPerSecond),
@@ -246,12 +245,12 @@ extension Throttle.Rates {
     }
 }
 
-/// Two to a power, for powers from -1,074 up; exact for whole ones.
+/// 2 to the power of a number from -1,074 up; exact for whole ones.
 private func pow2(_ exponent: Double) -> Double {
     guard exponent > -1_074 else { return 0 }
     let whole = exponent.rounded(.down)
     let rest = exponent - whole
-    // Between two powers a straight line is near enough: strikes need no exact half-life.
+    // A straight line between two powers is close enough: strikes need no exact half-life.
     return Double(sign: .plus, exponent: Int(whole), significand: 1 + rest)
 }
 

@@ -3,8 +3,8 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// What the clients of each container sent and received today (UTC). Kept in memory: a restart begins
-/// the day anew. The log is told once when four fifths of a day's limit are used, and once when all is.
+/// The bytes that each container's clients sent and received today (UTC). Kept in memory: a restart starts the day at
+/// 0. The log gets a line when four fifths of a day's limit are used, and one when all of it is.
 final class TransferMeter: Sendable {
     private struct Day: Sendable {
         var number: Int64
@@ -28,7 +28,7 @@ final class TransferMeter: Sendable {
         return day?.number == milliseconds / Self.dayMilliseconds ? day?.bytes ?? 0 : 0
     }
 
-    /// - Parameter limitBytes: What a container may move in a day; 0 is no limit.
+    /// - Parameter limitBytes: The bytes that a container may transfer in a day; 0 is no limit.
     func add(
         _ bytes: Int, to container: ContainerAddress, limitBytes: Int, at milliseconds: Int64
     ) {
@@ -56,7 +56,7 @@ final class TransferMeter: Sendable {
         }
     }
 
-    /// - Throws: ``ServiceError`` THROTTLED until midnight when the container's clients had their share.
+    /// - Throws: ``ServiceError`` THROTTLED until midnight when the container's limit is reached.
     func check(
         _ container: ContainerAddress, limitBytes: Int, at milliseconds: Int64
     ) throws(ServiceError) {

@@ -2,8 +2,8 @@ import StratusRecords
 import StratusWire
 
 extension QueryDictionary {
-    /// The query with the caller's own name where it asks for the records that `CKCurrentUserDefaultName`
-    /// made or changed: whoever asks means themselves.
+    /// The query with the caller's own record name in place of `CKCurrentUserDefaultName`, where it asks for records by
+    /// who created or changed them.
     func naming(_ userRecordName: String?) -> QueryDictionary {
         guard let userRecordName else { return self }
         var query = self

@@ -3,12 +3,13 @@ import StratusStorage
 import StratusWire
 
 extension RecordResult {
-    /// A stored record as an answer has it: there, or gone.
+    /// A stored record as it appears in an answer: existing or deleted.
     ///
     /// - Parameters:
-    ///   - tellsType: Whether a tombstone says its record's type, which is ours alone.
-    ///   - tellsTag: The same of a tombstone's change tag.
-    ///   - viewer: Who asks: a share says more to its participants.
+    ///   - tellsType: Whether a tombstone includes its record's type, which is an extension of
+    ///     ours.
+    ///   - tellsTag: Whether it includes its change tag.
+    ///   - viewer: The caller: a share shows more to its participants.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
         tellsType: Bool, tellsTag: Bool = false, viewer: RecordViewer
@@ -27,8 +28,8 @@ extension RecordResult {
 }
 
 extension RecordDictionary {
-    /// A stored record. Its fields are the stored bytes, unread unless only some keys are wanted or
-    /// numbers in another form.
+    /// A stored record. Its fields are the stored bytes, which are parsed only if some keys are
+    /// wanted or numbers in another form.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
         viewer: RecordViewer
@@ -52,7 +53,7 @@ extension RecordDictionary {
                 userRecordName: viewer.name(of: row.modifier),
                 deviceID: row.modifierDevice),
             parentRecordName: row.parent.map { .some($0) } ?? .absent)
-        // What a later version wrote of sharing is not shown; the fields are all the same.
+        // Sharing data that a later version wrote is not shown; the fields are.
         if !row.sharing.isEmpty, let sharing = try? RecordSharing(row) {
             show(sharing, to: viewer)
         }

@@ -97,8 +97,8 @@ extension StoreReader {
     /// Reads records in slices, so that no more of them is held than there is room for.
     ///
     /// - Parameters:
-    ///   - room: The bytes that the records may have; what they took is taken off.
-    ///   - hold: Counts their bytes, where an answer is made of them.
+    ///   - room: The bytes that the records may have; their size is subtracted.
+    ///   - hold: Counts their bytes against the memory of the request that answers them.
     /// - Throws: `tooLarge` when there is no room.
     func records(
         named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError,

@@ -36,7 +36,7 @@ extension RecordsQuery: ServedEndpoint {
                 viewer: context.caller.viewer))
     }
 
-    /// How often a request takes the building of its index further before it answers without records.
+    /// How often a request continues the building of its index before it answers without records.
     private static let waits = 20
 
     /// What a query needs.
@@ -80,7 +80,7 @@ extension RecordsQuery: ServedEndpoint {
         }
         try await ask()
         func read() async throws -> (RecordSearch.Page, String?) {
-            // On a heavy thread a long read takes nobody's place; another thread would.
+            // On a heavy thread, a long read takes nobody's place; switching to another thread would.
             try await store.read(context.isHeavy ? .page : .zone) { reader in
                 (
                     try search.page(
@@ -96,7 +96,7 @@ extension RecordsQuery: ServedEndpoint {
         }
         var (page, token) = try await read()
         for _ in 0..<waits where page.isWaiting {
-            // They may have given way to those of another query since.
+            // They may have been removed for another query's since.
             try await ask()
             context.work.add(entriesWritten: try await stores.indexes.buildFurther(in: store))
             (page, token) = try await read()
@@ -118,7 +118,7 @@ extension RecordsQuery: ServedEndpoint {
             syncToken: token)
     }
 
-    /// Who may read which records of a type.
+    /// Which records of a type the caller may read.
     private static func readAccess(
         to recordType: String, _ schema: ContainerSchema, in context: RequestContext
     ) throws -> RecordAccess.OfType {
@@ -134,9 +134,9 @@ extension RecordsQuery: ServedEndpoint {
 }
 
 extension IndexManager {
-    /// Makes the compound index that a page asks for.
+    /// Builds the compound index that would speed up a page.
     ///
-    /// - Returns: About how many entries it gets.
+    /// - Returns: About how many entries it has.
     fileprivate func entries(
         of compound: IndexRow.Definition?, recordType: String, _ schema: ContainerSchema,
         in store: any RecordStore
@@ -145,16 +145,16 @@ extension IndexManager {
         do {
             return try await prepare([recordType], asking: [compound], of: schema, in: store)
         } catch {
-            // The page is there already, and cheaper ones can wait for a disk with room.
+            // The page has been read without the index. The next page asks for it again, also after a full disk.
             return 0
         }
     }
 }
 
 extension RequestContext {
-    /// The zone of a name, or all zones of the database, as far as the caller may see them.
+    /// The zone with a name, or all zones of the database, as far as the caller may see them.
     ///
-    /// - Throws: ``ServiceError`` when the named zone is not there, or not to be seen.
+    /// - Throws: ``ServiceError`` when the named zone does not exist, or the caller may not see it.
     fileprivate func visibleZones(
         named name: String?, _ reader: any StoreReader
     ) throws -> [(row: ZoneRow, rights: ZoneRights)] {
@@ -164,7 +164,7 @@ extension RequestContext {
         return [try existingZone(named: name, reader)]
     }
 
-    /// The name of the zone that a request means, if the caller can have such a zone.
+    /// The name of the zone that a request means; throws when the caller can have no such zone.
     func existingZoneName(_ zoneID: ZoneIDDictionary?) throws -> String {
         guard let name = zoneName(zoneID) else { throw ServiceError.zoneNotFound }
         return name

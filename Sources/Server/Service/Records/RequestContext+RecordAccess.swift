@@ -1,13 +1,13 @@
 import StratusSchema
 
 extension RequestContext {
-    /// What grants let the caller do in the database of the request, by today's schema.
+    /// What grants allow the caller in the database of the request, by the current schema.
     func recordAccess(by schemas: SchemaCache) async throws -> RecordAccess {
         guard scope == .public else { return .unrestricted }
         return recordAccess(try await schemas.schema(of: address))
     }
 
-    /// What grants let the caller do in the database of the request.
+    /// What grants allow the caller in the database of the request.
     func recordAccess(_ schema: ContainerSchema) -> RecordAccess {
         if isForAccount, scope == .public, let user = caller.userRecordName {
             return RecordAccess(ofAccount: user)

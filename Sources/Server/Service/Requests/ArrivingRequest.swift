@@ -3,10 +3,9 @@ import StratusWire
 
 /// A request of which only the head is known: the first of the states that it passes through.
 ///
-/// Each state is made from the one before it and used up by it, so that the compiler keeps the order:
-/// ``checkRate()`` → ``RateCheckedRequest/admit()`` → ``AdmittedRequest/reading(_:)`` →
-/// ``ReadRequest/answer(_:)`` → ``AnsweredRequest``. What is refused on the way is counted for its
-/// sender: the network it came from until the user is known.
+/// Each state is made from the one before it and consumes it, so that the compiler enforces the order: ``checkRate()``
+/// → ``RateCheckedRequest/admit()`` → ``AdmittedRequest/reading(_:)`` → ``ReadRequest/answer(_:)`` →
+/// ``AnsweredRequest``. A refusal is counted for the request's sender: its network address until the user is known.
 package struct ArrivingRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let pipeline: RequestPipeline
     fileprivate let credentials: Credentials
@@ -37,14 +36,14 @@ package struct ArrivingRequest<E: ServedEndpoint>: ~Copyable {
     }
 }
 
-/// A request that its network address may send now.
+/// A request that its network address has the rate for.
 package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let pipeline: RequestPipeline
     fileprivate var credentials: Credentials
     fileprivate let address: ContainerAddress
     fileprivate let scope: DatabaseScope?
 
-    /// Admits the caller, or refuses, by what is known before the body is read; the cheapest checks come first.
+    /// Admits or refuses the caller by what is known before the body is read; the cheapest checks come first.
     ///
     /// - Throws: `RequestFailure`; when a user is needed, with the address of a sign-in page: a path
     ///   and a query, before which a server puts its origin.
@@ -78,9 +77,9 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
         }
     }
 
-    /// Admits a server that signed its request. The signature covers the body, which is therefore read before,
-    /// but only after all other checks. Hashing a large body is work like answering: it is done where heavy
-    /// requests run, and charged also when the signature is wrong.
+    /// Admits a server that signed its request. The signature covers the body, which is therefore read first, but only
+    /// after all other checks. Hashing a large body is work like answering: it is done where heavy requests run, and
+    /// charged even if the signature is wrong.
     ///
     /// - Parameters:
     ///   - read: Reads the body.
@@ -107,13 +106,13 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
         do {
             return ReadRequest(admitted: try await admit(), body: body)
         } catch {
-            // A request that is let in pays when it is answered.
+            // A request that is admitted is charged when it is answered.
             pipeline.charge(payer, bytes: bytes)
             throw error
         }
     }
 
-    /// Refuses a signed request whose body need not be read, because no body could make it good.
+    /// Refuses a signed request whose body need not be read, because no body could make its signature valid.
     private func checkSigner() async throws {
         try await pipeline.watch.refresh()
         if let signature = credentials.signature {
@@ -123,9 +122,9 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
     }
 }
 
-/// A request that was admitted by its head: its sender is known and may ask. The body can be read now.
+/// A request that was admitted by its head: its sender is known. The body can be read now.
 package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
-    /// The user who asks.
+    /// The user who sent the request.
     package var user: Throttle.Sender? {
         context.caller.userRecordName.map { .user($0, in: context.address) }
     }
@@ -147,7 +146,7 @@ package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
         return ReadRequest(admitted: self, body: body)
     }
 
-    /// The whole request, where it came without a body to read.
+    /// The whole request, for one without a body to read.
     consuming func having(_ request: E.Request) -> ReadRequest<E, E.Request> {
         ReadRequest(admitted: self, body: request)
     }
@@ -163,12 +162,12 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
         self.body = body
     }
 
-    /// Answers, when the sender's turn has come.
+    /// Answers the request when its sender's turn has come.
     ///
     /// - Parameters:
-    ///   - receivedBytes: How large the body is. It is paid for before it is decoded, and counted here if the
-    ///     request fails.
-    ///   - memory: What the request holds of the service's memory; nil in process.
+    ///   - receivedBytes: The size of the body. It is charged before it is decoded, and counted here if the request
+    ///     fails.
+    ///   - memory: The service's memory that the request holds; nil in process.
     ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     package consuming func answer(
@@ -219,15 +218,15 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
 package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let pipeline: RequestPipeline
     fileprivate let payer: Throttle.Sender
-    /// Where it was answered, when it was heavy.
+    /// Where it was answered, if it was heavy.
     fileprivate let line: HeavyThreads.Line?
     fileprivate let receivedBytes: Int
     fileprivate let container: ContainerAddress
     fileprivate let movers: [Throttle.Sender]
     fileprivate var served: ServedAnswer<E.Answer>
 
-    /// Encodes the answer, and counts what the request and its answer took to carry: the sender's next
-    /// request is let in when these bytes are paid for.
+    /// Encodes the answer, and counts the bytes of the request and its answer: they are charged before the sender's
+    /// next request is admitted.
     package consuming func encoded<Bytes>(
         _ encode: (inout E.Answer) -> (bytes: Bytes, count: Int)
     ) async -> (bytes: Bytes, rotatedWebAuthToken: String?) {
@@ -239,6 +238,6 @@ package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
         return (encoded.bytes, served.rotatedWebAuthToken)
     }
 
-    /// The answer for a caller in the same process, to whom no bytes are carried.
+    /// The answer for a caller in the same process, with no bytes to count.
     consuming func inProcess() -> ServedAnswer<E.Answer> { served }
 }

@@ -12,8 +12,8 @@ struct ByteWriter {
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// Writes a number in as few bytes as it needs: seven bits a byte, the lowest first, with the eighth bit
-    /// set in all but the last byte.
+    /// Writes a number in as few bytes as it needs: seven bits per byte, the lowest first, with the eighth bit set in
+    /// all but the last byte.
     mutating func write(compact number: Int64) {
         var rest = UInt64(bitPattern: number)
         while rest >= 0x80 {
@@ -44,7 +44,7 @@ struct ByteWriter {
 
 /// Reads what ``ByteWriter`` wrote.
 struct ByteReader {
-    /// The bytes end too early or mean nothing.
+    /// The bytes end too early or are not valid.
     struct Malformed: Error {}
 
     private var rest: ArraySlice<UInt8>
@@ -60,7 +60,7 @@ struct ByteReader {
         return byte
     }
 
-    /// Makes sure that the next byte is this one, such as a format's.
+    /// Reads the next byte and checks that it has this value, such as a format's.
     mutating func expect(_ expected: UInt8) throws(Malformed) {
         guard try byte() == expected else { throw Malformed() }
     }

@@ -1,18 +1,18 @@
 import StratusRecords
 import StratusWire
 
-/// Who asks.
+/// The sender of a request.
 struct Caller: Hashable, Sendable {
-    /// Nil for one who shows an API token only.
+    /// Nil for a caller with an API token only.
     var userRecordName: String?
 
     /// The identifier that the device sent, or the session's.
     var device: String
 
-    /// Whether answers may have keys that are ours alone (decision 1).
+    /// Whether answers may have keys that are extensions of ours (decision 1).
     var wantsExtensions = false
 
-    /// Whether answers about records say where their zone stands.
+    /// Whether answers about records include their zone's change token.
     var wantsSyncToken = false
 
     /// The session of a web-auth token.
@@ -25,25 +25,25 @@ struct Caller: Hashable, Sendable {
     var isServer: Bool { signedRequest != nil }
 }
 
-/// To whom a record is shown: participants see more of a share.
+/// The caller to whom a record is shown: participants see more of a share.
 struct RecordViewer: Hashable, Sendable {
-    /// Nil for one who shows an API token only.
+    /// Nil for a caller with an API token only.
     var userRecordName: String?
-    /// Whether he may be shown what is ours alone.
+    /// Whether answers may have our extensions.
     var wantsExtensions: Bool
 }
 
 extension RecordViewer {
-    /// A record's fields: as they are stored for our own client, else as the protocol has them.
+    /// A record's fields: as they are stored for our own client, else as the protocol defines them.
     func fields(of payload: [UInt8]) -> RecordFields {
         let stored = RecordFields.encoded(payload)
         if wantsExtensions { return stored }
-        // What cannot be read is told by whoever reads it.
+        // Bytes that cannot be read are answered as stored; the code that parses them reports the error.
         return (try? stored.inMilliseconds()) ?? stored
     }
 
-    /// How a record names who made or changed it: our own client shows the caller as
-    /// `CKCurrentUserDefaultName`, as Apple's does.
+    /// How a record names who created or changed it: our own client shows the caller as `CKCurrentUserDefaultName`, as
+    /// Apple's does.
     func name(of userRecordName: String) -> String {
         wantsExtensions && userRecordName == self.userRecordName
             ? ZoneID.currentUserName : userRecordName
@@ -56,7 +56,7 @@ extension Caller {
     }
 }
 
-/// What a caller shows: the protocol's query parameters, or its signature.
+/// The credentials of a request: the protocol's query parameters, or its signature.
 public struct Credentials: Hashable, Sendable {
     /// `ckAPIToken`.
     public var apiToken: String?
@@ -64,17 +64,17 @@ public struct Credentials: Hashable, Sendable {
     public var webAuthToken: String?
     /// `clientId`: the device.
     public var clientID: String?
-    /// Where the request came from: a network address, or the part of it that identifies the network. Nil
-    /// within a process.
+    /// Where the request came from: a network address, or the part of it that identifies the network. Nil within a
+    /// process.
     public var networkAddress: String?
-    /// `stratusExtensions`: our own client asks for keys that are ours alone.
+    /// `stratusExtensions`: our own client asks for keys that are extensions of ours.
     public var wantsExtensions: Bool
     /// `getCurrentSyncToken`.
     public var wantsSyncToken: Bool
-    /// The `Origin` header: the page in a browser that asks.
+    /// The `Origin` header: the origin of the page in a browser that sent the request.
     public var origin: String?
-    /// Scheme and authority under which the caller reached the service: what stands before the paths
-    /// in addresses of assets. Empty in process.
+    /// Scheme and authority under which the caller reached the service: they precede the paths in addresses of assets.
+    /// Empty in process.
     public var serviceOrigin: String
     /// The signature that a server sends in place of tokens. Unlike everything else here, checking it needs the
     /// body.

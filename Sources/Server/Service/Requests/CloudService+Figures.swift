@@ -12,7 +12,7 @@ package struct ServiceFigure: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// The state of the service at this moment. No number is about a single user.
+    /// The state of the service at this moment. None of the numbers is about a single user.
     package func figures() async -> [ServiceFigure] {
         let storage = storage.condition
         return [

@@ -1,7 +1,7 @@
 import StratusStorage
 
 extension CloudService {
-    /// How the service is doing now. Cheap: nothing is read for it.
+    /// The state of the service. Cheap: nothing is read from the storage.
     public var health: ServiceHealth {
         let condition = components.storage.condition
         let isDegraded = condition.damagedDatabases > 0 || condition.isReadOnly

@@ -2,14 +2,14 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What listens to the service, and when it is quiet.
+/// Notifications, and waiting until the service is idle.
 extension CloudService {
     /// Waits for the next notification of a device: the long poll.
     ///
-    /// A cancelled wait takes nothing from the queue. A few polls may wait under one token; the newest
-    /// is answered first.
+    /// A cancelled wait takes nothing from the queue. A few polls may wait with one token; the newest is answered
+    /// first.
     ///
-    /// - Returns: nil when the time is over without a notification.
+    /// - Returns: Nil when the time is over without a notification.
     /// - Throws: `RequestFailure` with NOT_FOUND when the push token is unknown or has expired, and
     ///   with THROTTLED when too many polls wait under it.
     public func nextNotification(
@@ -24,14 +24,13 @@ extension CloudService {
         }
     }
 
-    /// Puts a notification back at the head of its queue, for a transport that could not hand it over.
+    /// Puts a notification back at the head of its queue, for a transport that could not send it.
     public func giveBack(_ notification: NotificationPayload, pushToken: String) async {
         await components.courier.giveBack(notification, to: pushToken)
     }
 
-    /// Waits until the devices' queues have the notifications of everything that was saved, what was
-    /// added to schemas is in the indexes, no account's end and no long change is under way, and no tombstones are
-    /// being purged.
+    /// Waits until the devices' queues have the notifications of everything that was saved, fields that were added to
+    /// schemas are indexed, and no account's deletion, long change or purge of tombstones is running.
     public func waitUntilIdle() async {
         await components.accountEnds.waitUntilIdle()
         await components.longChanges.waitUntilIdle()
@@ -40,18 +39,18 @@ extension CloudService {
         await components.tombstones.waitUntilIdle()
     }
 
-    /// Dispatches what a crash left in the outboxes of all databases; for the start of a service.
+    /// Dispatches the events that a crash left in the outboxes of all databases; called at the start of a service.
     ///
-    /// Opens one database after the other, so it takes as long as that: about a millisecond for each.
-    /// The outbox of a database that is used before is dispatched at its first use.
+    /// Opens one database after the other, which takes about a millisecond for each. The outbox of a database that is
+    /// used earlier is dispatched at its first use.
     ///
     /// - Throws: `StorageError` when a database cannot be opened or read.
     public func dispatchLeftovers() async throws {
         try await components.notifications.dispatchLeftovers()
     }
 
-    /// Goes on with the long changes and the ends of accounts that the last run of the service did not end; for its
-    /// start. Changes of a database that is used before go on at its first use.
+    /// Continues the long changes and the deletions of accounts that the last run of the service did not finish; called
+    /// at its start. The changes of a database that is used earlier continue at its first use.
     ///
     /// - Throws: `StorageError` when databases or accounts cannot be listed.
     public func resumeLongChanges() async throws {
@@ -61,14 +60,14 @@ extension CloudService {
             do {
                 components.longChanges.takeUp(try await storage.store(for: address))
             } catch let error as StorageError where error.database != nil {
-                // The storage has said what is wrong with its file. It goes on at the first use.
+                // The storage has reported the damaged file. The change continues at the database's first use.
                 continue
             }
         }
     }
 
-    /// Dispatches what waits and clears the outboxes, so that the next start has nothing to dispatch
-    /// again; for a clean stop.
+    /// Dispatches waiting events and clears the outboxes, so that the next start need not dispatch them again; called
+    /// at a clean stop.
     public func finishNotifications() async {
         await components.notifications.waitUntilIdle()
         await components.notifications.clearOutboxes()

@@ -1,11 +1,11 @@
 import StratusRecords
 import StratusStorage
 
-/// What an operator does.
+/// The operator's actions.
 extension CloudService {
-    /// Deletes a user's zone with its records, and tells the user's devices why.
+    /// Deletes a user's zone with its records, for a reason that the user's devices can see.
     ///
-    /// The devices learn it from `changes/database`, whose `deletionReason` says `purged` or
+    /// The devices see it in `changes/database`, whose `deletionReason` is `purged` or
     /// `encryptedDataReset`. Until somebody creates the zone again, saving into a purged one fails as
     /// `userDeletedZone`.
     ///
@@ -13,7 +13,7 @@ extension CloudService {
     ///   - name: a custom zone of the user's private database.
     ///   - user: the user record name.
     ///   - address: the container and its environment.
-    ///   - reason: what the devices are told.
+    ///   - reason: the reason that the devices see.
     /// - Returns: whether there was such a zone.
     /// - Throws: `ServiceError` for the default zone, and `StorageError` when the
     ///   store is not available.
@@ -25,26 +25,26 @@ extension CloudService {
         try await components.zoneRemoval.remove(named: name, of: user, at: address, reason: reason)
     }
 
-    /// Begins a new epoch in every database, so that change tokens and change tags of lost changes are never
-    /// those of later ones.
+    /// Begins a new epoch in every database, so that change tokens and change tags of lost changes are never equal to
+    /// later ones.
     ///
-    /// A service needs nobody to call it: its own first write to a database begins an epoch. It is for
-    /// tools that put other data in a database's place.
+    /// A service does this by itself at its first write to a database. Call it from tools that replace the data of a
+    /// database.
     ///
     /// - Returns: how many databases there are.
     public func beginEpochs() async throws -> Int {
         try await databaseUpkeep.beginEpochs()
     }
 
-    /// Purges tombstones of all databases, however few they are.
+    /// Purges tombstones of all databases, however few there are.
     ///
-    /// - Parameter ageSeconds: how old they must be. Devices that were away for longer fetch in full.
-    /// - Returns: how many were purged.
+    /// - Parameter ageSeconds: the least age of a tombstone to purge. Devices that were away for longer fetch in full.
+    /// - Returns: the number of purged tombstones.
     public func purgeTombstones(olderThanSeconds ageSeconds: Double) async throws -> Int {
         try await databaseUpkeep.purgeTombstones(olderThanSeconds: ageSeconds)
     }
 
-    /// Collects assets now and then, until its task is cancelled.
+    /// Collects assets at intervals, until its task is cancelled.
     public func runAssetCollection() async {
         await assetCollector.run()
     }
@@ -52,8 +52,8 @@ extension CloudService {
     /// Removes the assets that no record has held for `Limits.unreferencedAssetSeconds`, and what
     /// crashed uploads left behind.
     ///
-    /// Never takes one that a record holds or that a good receipt names. Databases are looked through
-    /// one after the other, in short transactions; what fails is left to the next time.
+    /// Never removes an asset that a record holds or that a valid receipt names. Databases are searched one after the
+    /// other, in short transactions; one that fails is counted, logged and left for the next collection.
     @discardableResult
     public func collectAssets() async -> AssetCollection {
         await assetCollector.collect()

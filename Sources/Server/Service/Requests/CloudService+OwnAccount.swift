@@ -14,14 +14,14 @@ extension CloudService {
             requests: OwnRequests(components), storage: storage, settings: settings)
     }
 
-    /// Lets a person in who says the right e-mail address and password.
+    /// Opens the account of a person who enters the right e-mail address and password.
     ///
     /// - Throws: ``SignInRefusal``.
     package func openAccount(_ form: SignInForm, secret: String) async throws -> OwnAccount {
         try await desk.open(form, secret: secret)
     }
 
-    /// The account of a page's form.
+    /// The account that a page's form belongs to.
     ///
     /// - Throws: ``SignInRefusal``.
     package func account(proof: String, secret: String) async throws -> OwnAccount {
@@ -32,7 +32,7 @@ extension CloudService {
         try await desk.endSession(identifier, of: account)
     }
 
-    /// Gives the account another password, by the one that it has; all sessions end.
+    /// Changes the account's password, checking the current one; all sessions end.
     package func changePassword(
         of account: OwnAccount, to password: String, _ form: SignInForm, secret: String
     ) async throws -> OwnAccount {
@@ -43,21 +43,21 @@ extension CloudService {
         try await desk.recoveryCode(of: account)
     }
 
-    /// Gives an account another password by its recovery code; all sessions end.
+    /// Sets a new password by the account's recovery code; all sessions end.
     package func recover(
         _ form: SignInForm, code: String, secret: String
     ) async throws -> OwnAccount {
         try await desk.recover(form, code: code, secret: secret)
     }
 
-    /// Deletes the account with its data, by its password.
+    /// Deletes the account with its data, after checking its password.
     package func delete(_ account: OwnAccount, _ form: SignInForm) async throws {
         try await desk.confirm(account, form)
         try await deleteAccount(of: account.user)
     }
 
-    /// Deletes an account with what its user has and made. From the first moment nobody gets in; what a process
-    /// that ends leaves, the next one removes.
+    /// Deletes an account with what its user has and created. Nobody can sign in from the first moment on. If the
+    /// process ends in between, the next one removes the rest.
     ///
     /// - Throws: ``ServiceError`` TRY_AGAIN_LATER where something could not be removed now.
     package func deleteAccount(of user: UserRow) async throws {
@@ -68,7 +68,7 @@ extension CloudService {
         }
     }
 
-    /// Goes on with what an earlier process left of accounts.
+    /// Continues the deletions of accounts that an earlier process did not finish.
     func resumeAccountEnds() async throws {
         for user in try await components.directory.usersBeingRemoved() {
             _ = endAccount(user.recordName)
@@ -78,7 +78,7 @@ extension CloudService {
     private func endAccount(_ userRecordName: String) -> Task<Void, Never> {
         components.accountEnds.start(userRecordName) { [self] in
             try await removal.removeData(of: userRecordName)
-            // Last: until then the next start knows of it.
+            // Last, so that until then the next start knows of the deletion.
             try await components.directory.deleteUser(userRecordName)
             accounts.forget()
         }
@@ -89,12 +89,13 @@ extension CloudService {
         try await removal.removeData(of: user.recordName)
     }
 
-    /// Lets a person have the archive of their account: one at a time, and when the ones before are paid for.
+    /// Grants a person the making of their account's archive: one at a time, and only when the earlier ones are paid
+    /// for by the sender's rate.
     ///
     /// - Throws: ``SignInRefusal``.
     package func beginArchive(of account: OwnAccount) throws(SignInRefusal) -> ArchiveTurn {
         let name = account.user.recordName
-        // The same wherever the account is used.
+        // The same sender in whichever container the account is used.
         let sender = Throttle.Sender.user(
             name, in: ContainerAddress(container: "", environment: .production))
         do {
@@ -108,7 +109,7 @@ extension CloudService {
         return turn
     }
 
-    /// The archive for whose making somebody has a turn: where heavy requests run, and paid for by the byte.
+    /// Writes the archive for a granted turn: where heavy requests run, and charged by the byte.
     package func writeArchive(
         of account: OwnAccount, for turn: ArchiveTurn,
         _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
@@ -124,7 +125,7 @@ extension CloudService {
         }
     }
 
-    /// All that a user has in private databases and made in public ones, as one tar file.
+    /// Writes all that a user has in private databases and created in public ones, as one tar file.
     package func writeArchive(
         of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) async throws {

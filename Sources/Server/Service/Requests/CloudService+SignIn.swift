@@ -3,14 +3,14 @@ import StratusWire
 
 /// How people get accounts and web-auth tokens.
 extension CloudService {
-    /// Reads what a redirectURL carries.
+    /// Reads the contents of a redirectURL.
     ///
     /// - Parameters:
-    ///   - text: What a redirectURL carries.
-    ///   - callback: Where an app asks the browser to go with the token; empty for what the API token says.
+    ///   - text: The contents of the redirectURL.
+    ///   - callback: Where an app wants the browser to go with the token; empty for the API token's own address.
     ///   - state: What the app wants back with the token; empty for nothing.
-    /// - Throws: ``SignInRefusal``: `expired` when it is too old or none of ours, or its API token is gone,
-    ///   `foreignCallback` for an address that the API token does not allow.
+    /// - Throws: ``SignInRefusal``: `expired` when it is too old, was not made by this service, or its API token is
+    ///   gone, `foreignCallback` for an address that the API token does not allow.
     package func signInPlace(
         _ text: String, callback: String = "", state: String = ""
     ) async throws -> SignInPlace {
@@ -52,12 +52,12 @@ extension CloudService {
         try await pipeline.signIns.formToken(secret: secret)
     }
 
-    /// Tells whether a form came from a page of ours, in the browser that got the page.
+    /// Whether a form came from a page of this service, in the browser that got the page.
     package func isOurs(formToken text: String, secret: String?) async throws -> Bool {
         try await pipeline.signIns.isOurs(formToken: text, secret: secret)
     }
 
-    /// Ends the session of a web-auth token. A token that is not good has none to end.
+    /// Ends the session of a web-auth token. An invalid token has no session, so nothing happens.
     package func signOut(webAuthToken: String) async throws {
         try await pipeline.signIns.signOut(webAuthToken: webAuthToken)
     }
@@ -65,9 +65,9 @@ extension CloudService {
     /// Starts a session for a user, as the command line does.
     ///
     /// - Parameters:
-    ///   - userRecordName: Whose session it is.
+    ///   - userRecordName: The user of the session.
     ///   - staysSignedIn: Whether the session lasts longer than a visit.
-    ///   - address: The container that its tokens are good for; nil for all.
+    ///   - address: The container that its tokens are valid for; nil for all.
     public func createSession(
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?
     ) async throws(RequestFailure) -> Accounts.SignIn {
@@ -77,8 +77,8 @@ extension CloudService {
         }
     }
 
-    /// Signs in whoever says so, making the user on first use: only in a service for development, and
-    /// for every container of it.
+    /// Signs in a user by name without any proof, creating the user at first: only in a service for development, and
+    /// for all of its containers.
     ///
     /// - Throws: `RequestFailure` with NOT_FOUND in any other service.
     public func signInForDevelopment(

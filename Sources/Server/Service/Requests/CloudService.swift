@@ -19,19 +19,19 @@ public final class CloudService: Sendable {
     let components: ServiceComponents
     let pipeline: RequestPipeline
 
-    /// What tests make go wrong; nil in a service that is not for development.
+    /// The faults that tests inject; nil in a service that is not for development.
     package let faults: FaultScript?
 
     package var storage: any StorageEngine { components.storage }
     public var settings: ServiceSettings { components.settings }
 
-    /// Names an answer, so that it can be found in the log.
+    /// A new UUID, which identifies an answer in the log.
     package func newUUID() -> String { settings.newUUID() }
 
     /// The bytes that requests and answers may hold.
     package var memory: MemoryBudget { components.memory }
 
-    /// Who may ask: API tokens, sessions, users.
+    /// API tokens, sessions, server keys and users.
     public var accounts: Accounts { components.accounts }
 
     public init(storage: any StorageEngine, settings: ServiceSettings) {
@@ -48,8 +48,8 @@ public final class CloudService: Sendable {
             })
     }
 
-    /// Sets what is called when the store needs an operator and nobody can be served: the folder cannot be
-    /// written, or the directory is damaged. The service should then stop with the error's sentence.
+    /// Sets the handler for a storage error that only an operator can cure and that affects every request: the folder
+    /// cannot be written, or the directory is damaged. The service should then stop with the error's sentence.
     public func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         components.errors.onFatalStorageError(handler)
     }
@@ -59,10 +59,10 @@ public final class CloudService: Sendable {
     /// Answers a request: authenticates, checks access, applies the endpoint's rules.
     ///
     /// - Parameters:
-    ///   - credentials: What the caller showed.
+    ///   - credentials: The caller's credentials.
     ///   - address: The container and environment of the request's path.
     ///   - scope: The database of the path; nil for endpoints without one.
-    ///   - endpoint: What is asked.
+    ///   - endpoint: The endpoint of the request.
     ///   - request: The typed request.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     public func respond<E: ServedEndpoint>(
@@ -81,8 +81,7 @@ public final class CloudService: Sendable {
         ArrivingRequest(pipeline, credentials, at: address, scope: scope)
     }
 
-    /// Counts a request against the rate of its network address, where the request's address is its own
-    /// credential.
+    /// Counts a request against the rate of its network address, for requests whose address is itself the credential.
     ///
     /// - Throws: `RequestFailure` with THROTTLED.
     package func checkRate(of credentials: Credentials) throws(RequestFailure) {
@@ -93,8 +92,8 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Counts a request for its network address and checks its API token, where the container is in the
-    /// body and not known yet: no body could make the token good.
+    /// Counts a request for its network address and checks its API token, for requests whose container is in the body
+    /// and not known yet: with a bad token, the body need not be read.
     ///
     /// - Throws: `RequestFailure` with THROTTLED or AUTHENTICATION_FAILED.
     package func checkApp(_ credentials: Credentials) async throws(RequestFailure) {
@@ -108,32 +107,32 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Tells whether pages of an origin may read answers to requests with an API token.
+    /// Whether pages of an origin may read answers to requests with an API token.
     ///
-    /// An unknown token's refusal may be read by anybody: whoever writes a page should see it.
+    /// Every page may read the refusal of an unknown token, so that its developer sees it.
     package func mayRead(origin: String, apiToken: String?) async -> Bool {
         guard let apiToken else { return true }
         do {
             try await pipeline.watch.refresh()
             return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
         } catch {
-            // The store is in trouble, and the request's own answer will say so.
+            // The store failed, and the request's own answer reports that.
             return false
         }
     }
 
     // MARK: Assets
 
-    /// Takes the bytes of an asset: step 2 of an upload, for the transport that has them.
+    /// Receives the bytes of an asset: step 2 of an upload.
     ///
-    /// Holds no more of them than one write's. The blob is durable and has its row when this returns.
+    /// Holds the bytes of one write at a time. When this returns, the blob is durable and has its row.
     ///
     /// - Parameters:
     ///   - token: The last segment of the address that `assets/upload` answered.
-    ///   - announcedBytes: How many there will be, where that is known.
-    ///   - fileName: Tells what the file is called, percent-encoded, once all bytes are read; nil where
-    ///     nobody said it. Whoever downloads the asset is told it.
-    ///   - body: The asset's bytes in pieces of any size. It is not read when the address is bad.
+    ///   - announcedBytes: The number of bytes, if it is known.
+    ///   - fileName: Returns the name of the file, percent-encoded, once all bytes are read; nil when the client sent
+    ///     none. Downloads of the asset include it.
+    ///   - body: The asset's bytes in pieces of any size. It is not read when the address is invalid.
     /// - Throws: `RequestFailure`: NOT_FOUND for a bad address, BAD_REQUEST with framework code 27
     ///   for too many bytes, and what `body` throws as such a failure.
     public func upload<Body: AsyncSequence>(
@@ -148,16 +147,16 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Takes the bytes of an asset from an offset on: an upload in several goes. When they end early, what
-    /// came of them is kept, also by the next process of this machine, until the address has ended.
+    /// Receives the bytes of an asset from an offset on: a resumable upload. When they end early, the bytes that
+    /// arrived are kept until the address expires, also across a restart of the service, but not of the machine.
     ///
     /// - Parameters:
     ///   - token: The segment of the upload's address after `/assets/put/`.
-    ///   - offset: How many bytes are there already; 0 begins.
+    ///   - offset: How many bytes are kept already; 0 starts the upload.
     ///   - isLast: Whether the asset ends with these bytes.
-    ///   - announcedBytes: How many bytes there will be, where the client has said so: too many are not read.
-    ///   - fileName: As for ``upload(to:announcedBytes:fileName:_:)``; asked for when the asset is complete.
-    ///   - body: The bytes in pieces of any size. They are not read when the address or offset is bad.
+    ///   - announcedBytes: The length that the client announced, if it did: bytes beyond it are not read.
+    ///   - fileName: As for ``upload(to:announcedBytes:fileName:_:)``; called when the asset is complete.
+    ///   - body: The bytes in pieces of any size. They are not read when the address or the offset is invalid.
     /// - Throws: `RequestFailure`, as ``upload(to:announcedBytes:fileName:_:)``, and TRY_AGAIN_LATER while bytes of
     ///   the same upload are arriving.
     public func resumeUpload<Body: AsyncSequence>(
@@ -173,7 +172,7 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Bytes that are there of an upload in several goes; 0 where there are none.
+    /// The number of bytes that are kept of a resumable upload; 0 when there are none.
     ///
     /// - Throws: `RequestFailure`: NOT_FOUND for a bad address.
     public func keptBytes(ofUpload token: String) async throws(RequestFailure) -> Int64 {
@@ -184,7 +183,7 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Forgets what is there of an upload in several goes.
+    /// Removes the kept bytes of a resumable upload.
     ///
     /// - Throws: `RequestFailure`: NOT_FOUND for a bad address.
     public func cancelUpload(_ token: String) async throws(RequestFailure) {
@@ -195,7 +194,7 @@ public final class CloudService: Sendable {
         }
     }
 
-    /// Opens an asset for whoever has its address.
+    /// Opens an asset for a caller who has its address.
     ///
     /// - Parameters:
     ///   - token: The segment of a `downloadURL` after `/assets/get/`.

@@ -13,8 +13,8 @@ final class Databases: Sendable {
         self.longChanges = longChanges
     }
 
-    /// The store of a database; at its first use, outbox events that a crash left behind are dispatched, and
-    /// changes that it interrupted go on.
+    /// The store of a database. At its first use, outbox events that a crash left behind are dispatched, and
+    /// interrupted long changes continue.
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
         let store = try await storage.store(for: address)
         notifications.dispatchLeftovers(of: store)
@@ -22,8 +22,8 @@ final class Databases: Sendable {
         return store
     }
 
-    /// The store that a request is about; nil for the shared database as a whole, which is a view on
-    /// others'.
+    /// The store of the request's database; nil for the shared database as a whole, which is a view of other users'
+    /// databases.
     func store(of context: RequestContext) async throws -> (any RecordStore)? {
         guard let address = try context.databaseAddress() else { return nil }
         return try await store(for: address)

@@ -3,20 +3,20 @@ import StratusSchema
 import StratusStorage
 import Synchronization
 
-/// Notices when another process has changed the directory, such as the command line beside a service:
-/// then what was remembered of it is forgotten.
+/// Notices when another process has changed the directory, such as the command line beside a service: then the rows
+/// that were kept in memory are dropped.
 ///
-/// Asking takes the directory's writer, and so waits for the disk where others write: who signs in or shares. While
-/// requests come, it is asked beside them, before the last answer is too old, and none waits.
+/// The check takes the directory's writer, and so waits for the disk while others write (sign-ins and shares do). While
+/// requests come, the check runs beside them, before the last result is too old, and none of them waits.
 final class DirectoryWatch: Sendable {
-    /// No request goes by an answer to what was asked longer ago.
+    /// No request relies on a check that was started longer ago than this.
     private static let intervalMilliseconds: Int64 = 1_000
-    /// So long after it was asked last, it is asked beside a request.
+    /// After this time, the next request starts a check beside it.
     private static let renewalMilliseconds: Int64 = 500
 
     private struct State {
         var askedMilliseconds: Int64?
-        /// When the last question was asked that was answered.
+        /// When the last check that has finished was started.
         var answeredMilliseconds: Int64?
         var changes: Int64?
         var renewal: Task<Void, Never>?
@@ -43,10 +43,10 @@ final class DirectoryWatch: Sendable {
         self.world = world
     }
 
-    /// Asks at most twice a second, so that requests do not pay for it.
+    /// Checks at most twice a second, so that requests do not pay for it.
     func refresh() async throws {
         let now = world.nowMilliseconds()
-        // A simulation runs all of it in one order: it asks in the request.
+        // A simulation runs everything in one order: there, the request itself checks.
         let canRenew = world.runOnDisk == nil
         switch state.withLock({ Self.step(&$0, atMilliseconds: now, canRenew: canRenew) }) {
         case .goOn: return
@@ -55,14 +55,14 @@ final class DirectoryWatch: Sendable {
         }
     }
 
-    /// Returns when nothing is asked beside requests. For tests.
+    /// Returns when no check runs beside requests. For tests.
     func waitForRenewal() async { await state.withLock { $0.renewal }?.value }
 
-    /// Whether it is time to ask; the one who is told so has to.
+    /// Whether it is time to check; the caller that gets true must do it.
     private static func step(
         _ state: inout State, atMilliseconds now: Int64, canRenew: Bool
     ) -> Step {
-        // A clock that was set back must not keep the service from asking.
+        // A clock that was set back must not prevent the check.
         func isOlder(_ milliseconds: Int64?, than age: Int64) -> Bool {
             milliseconds.map { abs(now - $0) >= age } ?? true
         }
@@ -78,7 +78,7 @@ final class DirectoryWatch: Sendable {
             do {
                 try await ask(now)
             } catch {
-                // The answer that there was becomes too old, and a request asks and fails.
+                // The last result becomes too old; then a request checks itself and fails with the error.
             }
         }
         state.withLock { $0.renewal = task }

@@ -5,11 +5,11 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// The one place where an error from below becomes the protocol's.
+/// The one place where an error of a lower layer becomes the protocol's.
 final class ErrorTranslation: Sendable {
     private let logger: Logger
     private let hasStopped = Atomic(false)
-    /// Damaged rows that the log tells of, with their files.
+    /// Damaged rows that were logged, with their files.
     private let reportedRows = Mutex(LRUCache<String, Bool>(capacity: 1_000))
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
@@ -17,7 +17,7 @@ final class ErrorTranslation: Sendable {
         self.logger = logger
     }
 
-    /// Sets what is called when the store needs an operator.
+    /// Sets the handler for errors of the store that only an operator can cure.
     func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         fatalErrorHandler.withLock { $0 = handler }
     }
@@ -46,8 +46,8 @@ final class ErrorTranslation: Sendable {
     var isStopped: Bool { hasStopped.load(ordering: .relaxed) }
 
     private func refusal(for error: StorageError) -> ServiceError {
-        // A store that has too much to do needs no person, and the storage itself has said once what is
-        // wrong with a file or the disk.
+        // An overloaded store needs no person, and the storage itself has logged once what is wrong with a file or the
+        // disk.
         let row = error.damagedRow.map {
             "\($0.kind) \($0.zone.map { $0 + "/" } ?? "")\($0.name)"
         }
@@ -72,7 +72,7 @@ final class ErrorTranslation: Sendable {
         return .storeUnavailable
     }
 
-    /// Whether the log tells of a damaged row already: a device asks for it again and again.
+    /// Whether a damaged row was logged already: a device asks for it again and again.
     private func isReported(_ row: String) -> Bool {
         reportedRows.withLock { reported in
             defer { reported[row] = true }
@@ -80,7 +80,7 @@ final class ErrorTranslation: Sendable {
         }
     }
 
-    /// Does something, and throws the protocol's error for whatever goes wrong.
+    /// Runs some work, and translates any error into the protocol's.
     func translating<Outcome>(
         _ work: () async throws -> Outcome
     ) async throws(RequestFailure) -> Outcome {

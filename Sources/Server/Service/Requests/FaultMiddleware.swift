@@ -2,8 +2,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Wraps the answering of every request in a service for development, and makes go wrong what the fault script
-/// says.
+/// Wraps the answering of every request in a service for development, and injects the faults of the fault script.
 struct FaultMiddleware: Sendable {
     let script: FaultScript
     let settings: ServiceSettings

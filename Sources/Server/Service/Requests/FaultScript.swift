@@ -3,12 +3,12 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
-/// What is to go wrong: tests write the script, and a service for development follows it (``FaultMiddleware``).
+/// The faults to inject: tests write the script, and a service for development follows it (``FaultMiddleware``).
 ///
-/// Each request takes the first fault that matches it, and uses up one of its times; each notification takes
-/// the first that is about notifications. With an empty script a request costs one check.
+/// Each request takes the first fault that matches it, and uses up one of its times; each notification takes the
+/// first fault that is about notifications. With an empty script a request costs one check.
 package final class FaultScript: Sendable {
-    /// Faults that a script can have.
+    /// The most faults that a script can have.
     package static let capacity = 1_000
 
     private let script = Mutex<[Fault]>([])
@@ -30,14 +30,14 @@ package final class FaultScript: Sendable {
         }
     }
 
-    /// What is still to happen.
+    /// The faults that are left.
     package var remaining: [Fault] { script.withLock { $0 } }
 
     package func clear() {
         script.withLock { $0 = [] }
     }
 
-    /// The effect for a request; nil when nothing is to go wrong.
+    /// The effect for a request; nil when no fault matches.
     func take<E: ServedEndpoint>(
         for endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) -> (effect: Fault.Effect, zoneName: String?)? {
@@ -64,7 +64,7 @@ package final class FaultScript: Sendable {
         }
     }
 
-    /// The notifications that are delivered: some are lost, some come twice.
+    /// The notifications to deliver: some are dropped, some repeated.
     func applied(to deliveries: [Delivery]) -> [Delivery] {
         deliveries.flatMap { delivery in
             let times = times(of: delivery)
@@ -106,6 +106,6 @@ extension Fault.Effect {
 }
 
 extension ServiceError.Code {
-    /// Not an answer: the transport must close the connection without one. Never sent.
+    /// Not an answer: the transport must close the connection without one. Never sent to a client.
     package static let connectionDropped = Self(rawValue: "CONNECTION_DROPPED")
 }

@@ -1,8 +1,8 @@
 import StratusRecords
 import StratusWire
 
-/// Requests that the service makes in a user's name, for an account's archive and its end: the endpoints' own rules hold,
-/// and no client waits for them.
+/// Requests that the service makes in a user's name, for an account's archive and its deletion: the endpoints' own
+/// rules apply, and no client waits for them.
 struct OwnRequests: Sendable {
     let components: ServiceComponents
 

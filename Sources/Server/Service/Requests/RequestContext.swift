@@ -3,25 +3,25 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Who asks for what, where and when: the values of a request that every rule may need.
+/// The values of a request that every rule may need: the caller, the container and database, and the time.
 public struct RequestContext: Sendable {
     let caller: Caller
     let address: ContainerAddress
-    /// Nil at addresses without a database.
+    /// Nil for endpoints without a database.
     private(set) var scope: DatabaseScope?
-    /// What stands before the paths of addresses in answers (``Credentials/origin``).
+    /// The origin that precedes the paths of addresses in answers (``Credentials/serviceOrigin``).
     let origin: String
     var limits: Limits
-    /// What the request holds of the service's memory; nil in process.
+    /// The service's memory that the request holds; nil in process.
     var memory: HeldMemory?
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
     var nowMilliseconds: Int64
-    /// What the work costs, as far as the request did not tell beforehand.
+    /// The cost of the work, beyond what the request itself shows.
     let work = RequestWork()
     /// Whether it is answered on a thread that may wait and compute for long.
     var isHeavy = false
-    /// Whether it is made for an account's archive, or its end: the default zone is read like any other, and no
-    /// grant keeps a person from what that person made.
+    /// Whether it is made for an account's archive or its deletion: then the default zone is read like any other, and
+    /// no grant hides from a person what that person created.
     var isForAccount = false
     /// The owner whose zones this part of the request is about; only in the shared database.
     private(set) var viewedOwner: String?
@@ -41,7 +41,7 @@ public struct RequestContext: Sendable {
         return user
     }
 
-    /// The part of a request in the shared database that is about one owner's zones.
+    /// The part of a request to the shared database that is about one owner's zones.
     func viewing(_ owner: String) -> RequestContext {
         var context = self
         context.viewedOwner = owner
@@ -65,8 +65,8 @@ public struct RequestContext: Sendable {
     /// Whether the request is about the shared database and not yet about one owner's part of it.
     var isSharedDatabase: Bool { scope == .shared && viewedOwner == nil }
 
-    /// The stored database of the request; nil for the shared one as a whole, which is a view on
-    /// others'.
+    /// The stored database of the request; nil for the shared one as a whole, which is a view of other users'
+    /// databases.
     func databaseAddress() throws -> DatabaseAddress? {
         switch scope {
         case .public: DatabaseAddress(address, .public)
@@ -82,7 +82,7 @@ public struct RequestContext: Sendable {
     ///
     /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is no memory for them.
     func hold(recordBytes: Int) throws(ServiceError) {
-        // Each is there as it is stored, as values, and as text.
+        // Each is in memory three times: as stored, as values, and as text.
         try memory?.takeIfFree(3 * recordBytes)
     }
 
@@ -91,8 +91,8 @@ public struct RequestContext: Sendable {
         guard count <= limits.operationsPerRequest else { throw ServiceError.tooManyOperations }
     }
 
-    /// Refuses a list of names that is longer than any record could need: it is compared with every
-    /// record of the answer.
+    /// Refuses a list of names that is longer than any record could need: it is compared with every record of the
+    /// answer.
     func checkNames(_ names: [String]?) throws {
         guard (names?.count ?? 0) <= limits.fieldsPerRecord else {
             throw ServiceError.overLimit(
@@ -122,7 +122,7 @@ public struct RequestContext: Sendable {
         else { throw ServiceError.overLimit("A filter has too many values. Give it fewer.") }
     }
 
-    /// How many results a page has: never more than CloudKit's, unless a client that knows ours asks.
+    /// The number of results in a page: at most CloudKit's, unless a client that knows our extensions asks for more.
     func pageLength(_ resultsLimit: Int?) -> Int {
         guard let resultsLimit, resultsLimit > 0 else { return limits.recordsPerPage }
         let most =
@@ -147,9 +147,9 @@ public struct RequestContext: Sendable {
         }
     }
 
-    /// The name of the zone that a request means; nil when the caller can have no such zone: another
-    /// owner's, a custom zone of the public database, or a default zone of the shared one. Whether
-    /// there is such a zone, and what of it the caller can see, say ``ZoneRights``.
+    /// The name of the zone that a request means; nil when the caller can have no such zone: another owner's, a custom
+    /// zone of the public database, or a default zone of the shared one. ``ZoneRights`` decides whether the zone exists
+    /// and what the caller can see of it.
     func zoneName(_ zoneID: ZoneIDDictionary?) -> String? {
         if scope == .shared {
             guard let zoneID, let viewedOwner, zoneID.ownerRecordName == viewedOwner,
@@ -163,7 +163,7 @@ public struct RequestContext: Sendable {
         return zoneID.zoneName
     }
 
-    /// Tells whether a zone identifier's owner means the caller, or in the public database everybody.
+    /// Whether a zone identifier's owner means the caller or, in the public database, everybody.
     func isOwner(_ name: String?) -> Bool {
         guard let name, name != ZoneID.currentUserName else { return true }
         if scope == .shared { return name == viewedOwner }
@@ -172,8 +172,8 @@ public struct RequestContext: Sendable {
 
     // MARK: The token of who asks with `getCurrentSyncToken`
 
-    /// Where a zone stands in this snapshot; nil for a zone without a change feed, and for callers who
-    /// did not ask for it.
+    /// A zone's change token in this snapshot; nil for a zone without a change feed, and for callers who did not ask
+    /// for it.
     func currentToken(
         of zoneID: ZoneIDDictionary?, in reader: any StoreReader, signer: TokenSigner
     ) throws -> String? {
@@ -187,7 +187,7 @@ public struct RequestContext: Sendable {
         return try tokens.token(zone, access: rights.access, cursor: zone.version)
     }
 
-    /// A zone's identifier as answers have it.
+    /// A zone's identifier for an answer.
     func zoneID(_ name: String) -> ZoneIDDictionary {
         ZoneIDDictionary(
             zoneName: name, ownerRecordName: zoneOwner,
@@ -196,9 +196,9 @@ public struct RequestContext: Sendable {
 }
 
 extension StoreReader {
-    /// The zone of this name.
+    /// The zone with this name.
     ///
-    /// - Throws: `ServiceError` when there is none, which says if the user purged or reset it.
+    /// - Throws: `ServiceError` when there is none; it says whether the user purged or reset it.
     func existingZone(named name: String) throws -> ZoneRow {
         guard let zone = try zone(named: name) else { throw ServiceError.zoneNotFound }
         guard let deletion = zone.deletion else { return zone }
@@ -209,7 +209,7 @@ extension StoreReader {
         }
     }
 
-    /// The zone of this name, unless it is deleted.
+    /// The zone with this name, unless it is deleted.
     func livingZone(named name: String) throws -> ZoneRow? {
         guard let zone = try zone(named: name), zone.deletion == nil else { return nil }
         return zone
@@ -217,6 +217,6 @@ extension StoreReader {
 }
 
 extension ZoneIDDictionary? {
-    /// The name of the zone that a request means by it; nothing means the default zone.
+    /// The name of the zone that a request means; no identifier means the default zone.
     var zoneName: String { self?.zoneName ?? ZoneID.defaultZoneName }
 }

@@ -6,11 +6,11 @@ final class RequestPipeline: Sendable {
     let components: ServiceComponents
     let meter: RequestMeter
     let queue: RequestQueue
-    /// Nil where all requests are light.
+    /// Nil when every request counts as light.
     let heavy: HeavyRequests?
     let watch: DirectoryWatch
     let signIns: SignInCounter
-    /// What tests make go wrong; nil in a service that is not for development.
+    /// The faults that tests inject; nil in a service that is not for development.
     let faults: FaultMiddleware?
 
     init(components: ServiceComponents, faults: FaultMiddleware?) {
@@ -40,20 +40,20 @@ final class RequestPipeline: Sendable {
         }
     }
 
-    /// Takes what a request costs, of which a part was taken when it was let in.
+    /// Charges a request's cost, less the part that was taken at its admission.
     func charge(_ sender: Throttle.Sender, _ cost: Double, admitted: Double = 0) {
         guard cost > 0 else { return }
         meter.charge(sender, cost - admitted)
         heavy?.charge(sender, cost)
     }
 
-    /// Charges for receiving or sending this many bytes; a few are part of a request's price.
+    /// Charges for receiving or sending this many bytes; a small number is part of a request's price.
     func charge(_ sender: Throttle.Sender, bytes: Int) {
         let cost = components.settings.limits.cost(ofBytes: bytes)
         if cost > 0 { charge(sender, cost) }
     }
 
-    /// The endpoint's answer, with addresses for the assets of its records; likewise in its failure.
+    /// The endpoint's answer, with addresses for the assets of its records; a failure gets them likewise.
     func answer<E: ServedEndpoint>(
         _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) async throws -> E.Answer {
@@ -78,8 +78,8 @@ final class RequestPipeline: Sendable {
         }
     }
 
-    /// The protocol's error; where a user is needed, with the address of a sign-in page: a path and a
-    /// query, before which a server puts its origin.
+    /// The protocol's error. When a user is needed, it has the address of a sign-in page: a path and a query, to which
+    /// a server prepends its origin.
     func failure(
         from error: any Error, _ credentials: Credentials, at address: ContainerAddress
     ) async -> RequestFailure {
@@ -88,7 +88,7 @@ final class RequestPipeline: Sendable {
             do {
                 failure.error.redirectURL = try await signIns.address(for: credentials, at: address)
             } catch {
-                // The directory is in trouble, which weighs more than the missing user.
+                // The directory failed, which matters more than the missing user.
                 return components.errors.failure(from: error)
             }
         }
@@ -97,6 +97,6 @@ final class RequestPipeline: Sendable {
 }
 
 extension Limits {
-    /// What it costs to receive or send so many bytes, in requests.
+    /// The cost of receiving or sending so many bytes, in requests.
     func cost(ofBytes bytes: Int) -> Double { Double(bytes / max(1, bytesCountedAsRequest)) }
 }

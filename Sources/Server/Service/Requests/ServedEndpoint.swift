@@ -1,8 +1,8 @@
 import StratusRecords
 import StratusWire
 
-/// An endpoint that the service answers. The conformances are in the files of the same names, and say
-/// all that is particular to an endpoint; nothing has a default, so that nothing is forgotten.
+/// An endpoint that the service answers. The conformances are in the files of the same names, and define everything
+/// that is particular to an endpoint; no rule has a default, so that none is forgotten.
 public protocol ServedEndpoint: Endpoint {
     /// The rules for every request of the endpoint.
     static var rules: EndpointRules<Self> { get }
@@ -11,8 +11,8 @@ public protocol ServedEndpoint: Endpoint {
     ///
     /// - Parameters:
     ///   - request: The typed request.
-    ///   - context: Who asks for what, where and when.
-    ///   - components: The whole service, of which the rules get what they need.
+    ///   - context: The caller, the container and database, and the time.
+    ///   - components: The parts of the service; each rule gets only those that it needs.
     static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer
@@ -20,7 +20,7 @@ public protocol ServedEndpoint: Endpoint {
 
 /// The rules for every request of an endpoint.
 public struct EndpointRules<E: ServedEndpoint>: Sendable {
-    /// What the caller must be to ask at all.
+    /// Whether an API token is enough for the public database, or the endpoint always needs a user.
     let access: EndpointAccess
     /// Whether the caller's web-auth token is invalid afterwards.
     let endsSession: Bool
@@ -28,11 +28,11 @@ public struct EndpointRules<E: ServedEndpoint>: Sendable {
     let isRepeatable: Bool
     /// What a request costs its sender, in requests, in addition to itself.
     ///
-    /// In proportion to the work: a record that is saved takes about as long as four that are read.
+    /// In proportion to the work: saving a record takes about as long as reading four.
     let cost: @Sendable (E.Request) -> Double
-    /// The zones that a request names; the fault script can be about one.
+    /// The zones that a request names; a fault of the fault script can be limited to one.
     let zoneNames: @Sendable (E.Request) -> Set<String>
-    /// Puts addresses into the records of an answer, for their assets.
+    /// Adds addresses to the records of an answer, for their assets.
     let link: @Sendable (inout E.Answer, inout AssetLinks) -> Void
 }
 

@@ -4,8 +4,8 @@ import StratusStorage
 
 /// The parts of a running service.
 ///
-/// Only ``CloudService`` builds them, and only an endpoint's
-/// ``ServedEndpoint/answer(_:in:with:)`` sees them all: it hands each rule the few that the rule needs.
+/// Only ``CloudService`` creates them, and only an endpoint's ``ServedEndpoint/answer(_:in:with:)`` sees them all: it
+/// passes to each rule the few that the rule needs.
 public final class ServiceComponents: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine

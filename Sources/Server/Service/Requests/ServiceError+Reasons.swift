@@ -1,10 +1,10 @@
 import StratusRecords
 import StratusWire
 
-/// The refusals of the service, each in one place. People match on the sentences that CloudKit's own
-/// service is known to use, so those are word for word.
+/// The refusals of the service, each in one place. Clients compare the sentences that CloudKit's own service is known
+/// to use, so those are word for word.
 extension ServiceError {
-    /// A body, or a part of it, that is none of the protocol's.
+    /// A body, or a part of it, that is not valid in the protocol.
     package static func invalid(_ error: WireError) -> ServiceError {
         invalid(error.reason + (error.path.isEmpty ? "" : " (at \(error.path))"))
     }
@@ -15,7 +15,7 @@ extension ServiceError {
 
     // MARK: Who asks
 
-    /// The same for every cause, so that it tells nothing.
+    /// The same for every cause, so that it does not reveal which.
     static let authenticationFailed = ServiceError(
         .authenticationFailed, "Authentication failed")
     static let accountDisabled = ServiceError(
@@ -53,7 +53,7 @@ extension ServiceError {
         retryAfterSeconds: 60, stratusCode: .databaseDamaged)
     static let diskFull = ServiceError(
         .tryAgainLater,
-        "The service's disk is full: records can be read and deleted, and not be saved.",
+        "The service's disk is full: records can be read and deleted, but not saved.",
         retryAfterSeconds: 30, stratusCode: .diskFull)
 
     // MARK: Zones and tokens
@@ -71,7 +71,7 @@ extension ServiceError {
     static let expiredChangeToken = ServiceError(
         .changeTokenExpired, "client knowledge differs from server knowledge",
         frameworkCode: .changeTokenExpired)
-    /// - Parameter version: up to which what the token's device has seen is still the case.
+    /// - Parameter version: the version up to which the device of the token has a correct copy.
     static func expiredChangeToken(lastIntactVersion version: Int64) -> ServiceError {
         var error = expiredChangeToken
         error.lastIntactVersion = version
@@ -84,16 +84,16 @@ extension ServiceError {
     static let systemType = invalid("Can't query system types")
     static let recordNotFound = ServiceError(
         .notFound, "Record not found", frameworkCode: .unknownItem)
-    /// Of a `create` too: decision 21.
+    /// Also for a `create`: decision 21.
     static let recordExists = ServiceError(.conflict, "record to insert already exists")
     static let staleChangeTag = ServiceError(.conflict, "client oplock error updating record")
-    /// In Apple's words, which name the field besides.
+    /// In Apple's words; Apple's sentence also names the field.
     static let systemField = ServiceError(
         .accessDenied, "Unprivileged attempt to insert a system field",
         frameworkCode: .permissionFailure)
     static let badFieldName = invalid(
         "A field's name is a letter, then letters, digits and underscores.")
-    /// What is wrong with the name of a field that an app may not have.
+    /// The refusal of a field name that an app may not use.
     static func fieldName(_ name: String) -> ServiceError {
         name.hasPrefix("_") ? systemField : badFieldName
     }

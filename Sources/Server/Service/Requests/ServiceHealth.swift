@@ -1,18 +1,18 @@
-/// How a service is doing, for those who watch it.
+/// The state of a service, for monitoring.
 public struct ServiceHealth: Hashable, Sendable {
-    /// How much of its work it does.
+    /// How much of its work the service does.
     public enum Status: String, Sendable {
-        /// Everything.
+        /// All of it.
         case ready
-        /// Most of it: databases are refused because of their files, or the disk is full.
+        /// Most of it: databases are refused because their files are damaged, or the disk is full.
         case degraded
-        /// None: it is about to stop, or its storage is closed.
+        /// None of it: the service is about to stop, or its storage is closed.
         case notReady = "not ready"
     }
 
     public var status: Status
-    /// Databases that are refused because of what is wrong with their own files.
+    /// Databases that are refused because their own files are damaged.
     public var damagedDatabases: Int
-    /// Whether the disk is full: what is stored is read and deleted, and nothing is added.
+    /// Whether the disk is full: records can be read and deleted, but not saved.
     public var isReadOnly: Bool
 }

@@ -8,26 +8,26 @@ import StratusRuntime
     import Foundation
 #endif
 
-/// The settings of a service. Everything nondeterministic is here.
+/// The settings of a service. Everything nondeterministic that it uses is part of them.
 public struct ServiceSettings: Sendable {
     public var limits: Limits
 
-    /// Containers and users come into being on first use, and the API token ``developmentToken`` is
-    /// good everywhere. Never for real data.
+    /// Whether containers and users are created at their first use, and the API token ``developmentToken`` is valid
+    /// everywhere. Never for real data.
     public var isForDevelopment: Bool
 
-    /// Whether senders that ask too fast are refused (`Throttle`). A service for development takes
-    /// whatever comes unless told otherwise, so that no test is throttled by accident.
+    /// Whether senders that exceed their rate are refused (`Throttle`). A service for development has no rate limits by
+    /// default, so that no test is refused by accident.
     public var isThrottled: Bool
 
-    /// Threads on which heavy requests run (`HeavyRequests`), fewer than the machine has processors;
-    /// none by default: everything runs where Swift's tasks run.
+    /// Threads on which heavy requests run (`HeavyRequests`), fewer than the machine has processors. By default there
+    /// are none: all requests run where Swift's tasks run.
     public var heavyThreads = 0
 
     /// How people get accounts.
     public var accounts = AccountSettings()
 
-    /// Time, chance, and where tasks start.
+    /// The source of time and randomness, and what starts tasks.
     public var world: World
 
     public var logger: Logger
@@ -35,11 +35,11 @@ public struct ServiceSettings: Sendable {
     /// Apple's push service; nil when notifications go to long polls only.
     public var pushDelivery: (any PushDelivery)?
 
-    /// The API token of a service that runs for development.
+    /// The API token of a service for development.
     public static let developmentToken = "development"
 
-    /// How long the outcome of an operation is kept for when it is repeated, in seconds: the seven days
-    /// after which `CKOperation` gives up.
+    /// How long the result of an operation is kept for when it is sent again, in seconds: the seven days after which
+    /// `CKOperation` gives up.
     static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
     public init(

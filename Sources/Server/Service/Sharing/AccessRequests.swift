@@ -1,15 +1,15 @@
 import StratusRecords
 import StratusWire
 
-/// Who asks for access to a share, and who may not ask.
+/// The people who ask for access to a share, and those who may not ask.
 ///
-/// In a row: the byte 1 when requests are allowed, else 0; the number of those who ask as four bytes,
-/// and of each the JSON, counted; the same of those who are blocked.
+/// Stored in a row: the byte 1 when requests are allowed, else 0; the number of those who ask as four bytes, and of
+/// each the JSON, counted; the same for those who are blocked.
 struct AccessRequests: Hashable, Sendable {
     var areAllowed = false
-    /// Who asks, the longest waiting first; everybody with a user record name.
+    /// The people who ask, the longest waiting first; each has a user record name.
     var requesters: [UserIdentityDictionary] = []
-    /// Who may not ask, with their user record names.
+    /// The people who may not ask, with their user record names.
     var blocked: [UserIdentityDictionary] = []
 
     var isEmpty: Bool { self == AccessRequests() }
@@ -18,12 +18,12 @@ struct AccessRequests: Hashable, Sendable {
         blocked.contains { $0.userRecordName == user }
     }
 
-    /// Takes a request.
+    /// Adds a request.
     ///
-    /// Who is blocked is answered as everybody else, so that nobody learns that he is.
+    /// A blocked person gets the same answer as everybody else, and so does not learn of the block.
     ///
     /// - Returns: Whether anything changed: one person has one request.
-    /// - Throws: ``ServiceError`` where nobody may ask, or too many do.
+    /// - Throws: ``ServiceError`` when the share takes no requests, or has too many.
     mutating func take(_ person: ParticipantIdentity, limit: Int) throws -> Bool {
         guard areAllowed else { throw ServiceError.shareNotFound }
         let name = person.userRecordName
@@ -34,7 +34,7 @@ struct AccessRequests: Hashable, Sendable {
         return true
     }
 
-    /// Forgets what somebody asked.
+    /// Removes a person's request.
     mutating func remove(_ user: String) {
         requesters.removeAll { $0.userRecordName == user }
     }

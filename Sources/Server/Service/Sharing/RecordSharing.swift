@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a record's row says of sharing: the content of ``RecordRow/sharing``.
+/// The sharing data of a record's row: the content of ``RecordRow/sharing``.
 ///
 /// Format 1: the byte 1; short GUID and share name, both optional strings; then on a share the root (an
 /// optional string), the public permission, the number of participants as four bytes, and of each the
@@ -13,7 +13,7 @@ struct RecordSharing: Hashable, Sendable {
     var shortGUID: String?
     /// The name of the share whose root the record is.
     var shareName: String?
-    /// What only a share has.
+    /// Nil unless the record is a share.
     var share: Share?
 
     /// A share as it is stored.
@@ -28,7 +28,7 @@ struct RecordSharing: Hashable, Sendable {
 
     struct Participant: Hashable, Sendable {
         var dictionary: ParticipantDictionary
-        /// Another number each time that the participant gains access.
+        /// A new number each time that the participant gains access.
         var since: Int64
     }
 
@@ -45,9 +45,9 @@ extension RecordSharing {
     private static let format: UInt8 = 1
     private static let formatWithAccessRequests: UInt8 = 2
 
-    /// Reads what a row says.
+    /// Reads the sharing data of a row.
     ///
-    /// - Throws: ``ByteReader/Malformed`` or ``WireError`` when the bytes are of another version.
+    /// - Throws: ``ByteReader/Malformed`` or ``WireError`` when the bytes have another version.
     init(_ row: RecordRow) throws {
         self.init()
         guard !row.sharing.isEmpty else { return }
@@ -99,12 +99,12 @@ extension RecordSharing {
 extension RecordSharing.Share {
     var owner: RecordSharing.Participant? { participants.first }
 
-    /// What a participant may do: who joined publicly may what everybody may.
+    /// What a participant may do: one who joined publicly has the public permission.
     func permission(of participant: ParticipantDictionary) -> SharePermission {
         participant.role == .publicUser ? publicPermission : participant.permission
     }
 
-    /// Who has access by the share, apart from its owner.
+    /// The people who have access by the share, apart from its owner.
     func access(by name: String) -> [ShareAccessRow] {
         participants.compactMap { participant in
             let dictionary = participant.dictionary
@@ -119,10 +119,10 @@ extension RecordSharing.Share {
         }
     }
 
-    /// The share as somebody sees it.
+    /// The share as a caller sees it.
     ///
-    /// Its owner and administrators see everything; others see who takes part, without anybody's
-    /// addresses but their own; who does not take part sees the owner only.
+    /// Its owner and administrators see everything; other participants see who takes part, without anybody's addresses
+    /// but their own; everybody else sees the owner only.
     func dictionary(for viewer: RecordViewer) -> ShareDictionary {
         dictionary(
             as: viewer.userRecordName.flatMap { name in
@@ -130,7 +130,7 @@ extension RecordSharing.Share {
             }, withExtensions: viewer.wantsExtensions)
     }
 
-    /// The share as one of its participants sees it, or with nil somebody who is none.
+    /// The share as one of its participants sees it or, with nil, a person who is not a participant.
     func dictionary(as index: Int?, withExtensions: Bool) -> ShareDictionary {
         let all = participants.map { participant in
             var dictionary = participant.dictionary
@@ -164,7 +164,7 @@ extension RecordSharing.Share {
 }
 
 extension ParticipantDictionary {
-    /// The participant without what only the owner of a share and the person itself may know.
+    /// The participant without the data that only the owner of a share and the participant may see.
     var withoutAddresses: ParticipantDictionary {
         var participant = self
         participant.userIdentity.lookupInfo = nil
@@ -173,9 +173,9 @@ extension ParticipantDictionary {
 }
 
 extension RecordDictionary {
-    /// Adds what the row says of sharing.
+    /// Adds the sharing data of a row.
     ///
-    /// - Parameter viewer: Who asks; without a name he sees no more than somebody who takes no part.
+    /// - Parameter viewer: The caller; one without a user name sees what a person outside the share sees.
     mutating func show(_ sharing: RecordSharing, to viewer: RecordViewer) {
         shortGUID = sharing.shortGUID
         shareRecordName = sharing.shareName

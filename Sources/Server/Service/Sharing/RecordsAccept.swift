@@ -8,10 +8,10 @@ extension RecordsAccept: ServedEndpoint {
         cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] },
         link: { $1.link(&$0.items) })
 
-    /// Joins the shares that the links of a request lead to. Joining twice is joining once.
+    /// Joins the shares of a request's links. Joining twice has the same effect as once.
     ///
-    /// The owner's database has the caller as a participant before the caller's has the zone: a crash
-    /// between leaves somebody who may see a zone and does not know it, until he follows the link again.
+    /// The owner's database gets the participant before the caller's database gets the zone. A crash in between leaves
+    /// a participant who does not see the zone until following the link again.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -25,13 +25,13 @@ extension RecordsAccept: ServedEndpoint {
     }
 }
 
-/// Somebody who follows a link.
+/// A person who follows a link.
 private struct ShareJoining: Sendable {
     let followed: FollowedLink
     let context: RequestContext
     let databases: Databases
     let records: RecordWriting
-    /// Where a participant's identifier comes from.
+    /// Makes the participant's identifier.
     let settings: ServiceSettings
 
     private struct Joined {
@@ -40,7 +40,7 @@ private struct ShareJoining: Sendable {
         var isOwner: Bool
     }
 
-    /// - Throws: ``ServiceError`` as for a link that leads nowhere, when it is not for the person.
+    /// - Throws: ``ServiceError`` when the link is not for the person: the same as for an unknown link.
     func join() async throws -> ShareMetadataDictionary {
         let shared = try await SharedDatabase(context, databases)
         let zones = try await shared.zones()
@@ -53,7 +53,7 @@ private struct ShareJoining: Sendable {
             guard try writer.sharedZone(owner: owner, name: name)?.isDeleted != false else {
                 return false
             }
-            // Seen as nothing yet, so that the next look finds that it changed.
+            // Stored without anything seen, so that the next fetch finds a change.
             try writer.put(
                 SharedZoneRow(
                     owner: owner, name: name, seenVersion: 0, seenAccess: 0, isDeleted: false))

@@ -7,10 +7,10 @@ extension RecordsRequestAccess: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: false,
         cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// Asks the owners of shares for access. Asking twice is asking once.
+    /// Asks the owners of shares for access. Asking twice has the same effect as once.
     ///
-    /// A link that leads nowhere and one to a share that takes no requests are the same NOT_FOUND. Who
-    /// may join already is told so: resolving the link tells him no less.
+    /// An unknown link and one to a share that takes no requests are the same NOT_FOUND. A person who may join already
+    /// gets an error that says so: resolving the link shows no less.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -24,14 +24,14 @@ extension RecordsRequestAccess: ServedEndpoint {
     }
 }
 
-/// Somebody who asks for access by a link.
+/// A person who asks for access by a link.
 private struct AccessAsking: Sendable {
     let followed: FollowedLink
     let context: RequestContext
     let records: RecordWriting
 
     func ask() async throws {
-        // Whatever is asked again and again is only read.
+        // Read first, so that repeated requests take no write.
         guard try await followed.link.store.read({ try taken($0) }) != nil else { return }
         try await records.write(
             to: followed.link.store, by: context.user(), on: context.caller.device
@@ -43,8 +43,7 @@ private struct AccessAsking: Sendable {
 
     /// The share with the request; nil when that is no change.
     ///
-    /// The record's modification stays as it is: participants see it, and who asks is not theirs to
-    /// know.
+    /// The record's modification stays as it is: participants see it, and must not learn who asks.
     private func taken(_ reader: any StoreReader) throws -> ShareLink.Target? {
         let view = followed.view(in: context)
         var target = try followed.target(reader)

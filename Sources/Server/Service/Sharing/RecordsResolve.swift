@@ -8,8 +8,8 @@ extension RecordsResolve: ServedEndpoint {
         cost: { Double($0.items.count) / 160 }, zoneNames: { _ in [] },
         link: { $1.link(&$0.items) })
 
-    /// Says what the links of a request lead to. A link that is not for the caller, that ended or that
-    /// never was is the same NOT_FOUND.
+    /// Returns the targets of a request's links. A link that is not for the caller, that has ended or that never
+    /// existed is the same NOT_FOUND.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -24,12 +24,12 @@ extension RecordsResolve: ServedEndpoint {
 }
 
 extension ShareMetadataDictionary {
-    /// The bytes that the share and its root take as they are stored.
+    /// The stored size of the share and its root in bytes.
     fileprivate var storedBytes: Int { (share?.storedBytes ?? 0) + (rootRecord?.storedBytes ?? 0) }
 }
 
 extension RequestContext {
-    /// What `follow` makes of each link of a request; one that fails does so by itself.
+    /// Calls `follow` for each link of a request; one that fails does not affect the others.
     func followLinks<Outcome>(
         of request: RecordsResolve.Request, with components: ServiceComponents,
         _ follow: (FollowedLink) async throws -> Outcome
@@ -51,7 +51,7 @@ extension RequestContext {
         return results
     }
 
-    /// The same where each link leads to a share's metadata, for as many bytes as a lookup may have.
+    /// Follows links to the metadata of their shares, up to the bytes that a lookup may have.
     func shareMetadata(
         of request: RecordsResolve.Request, with components: ServiceComponents,
         _ follow: (FollowedLink) async throws -> ShareMetadataDictionary
@@ -66,9 +66,9 @@ extension RequestContext {
     }
 
     private func checkShortGUIDs(_ request: RecordsResolve.Request) throws {
-        // A link is followed by a person.
+        // Only a person can follow a link.
         if caller.isServer { throw ServiceError.serverInOthersDatabase }
-        // Under whichever database the caller puts them: the protocol's own path is the public one's.
+        // Allowed under each database: the protocol's own path is the public one's.
         try checkCount(request.items.count)
         for asked in request.items { try checkNames(asked.rootRecordDesiredKeys) }
     }

@@ -1,12 +1,11 @@
 import StratusRecords
 import StratusWire
 
-/// What a save by the owner or an administrator makes of the requests for access to a share.
+/// What a save by the owner or an administrator does to the requests for access to a share.
 extension ShareChanges {
-    /// Allows requests or not, denies who is left out, blocks and unblocks.
+    /// Allows or disallows requests, denies those that are left out, blocks and unblocks people.
     ///
-    /// Whoever is newly blocked loses his place among the participants; somebody who is invited
-    /// afterwards all the same may join.
+    /// A newly blocked person is removed from the participants; a later invitation still lets that person join.
     func changeAccessRequests(
         of share: inout RecordSharing.Share, to wanted: ShareDictionary
     ) throws {
@@ -26,7 +25,7 @@ extension ShareChanges {
         share.accessRequests.blocked = []
         for wanted in blocked {
             guard let name = wanted.userRecordName, (1...255).contains(name.utf8.count) else {
-                throw ServiceError.invalid("Say whom to block by a user record name.")
+                throw ServiceError.invalid("A person to block has no user record name; give one.")
             }
             let person =
                 known.first { $0.userRecordName == name }
@@ -48,10 +47,10 @@ extension ShareChanges {
         }
     }
 
-    /// Ends the requests of those who may join now, and remembers of a participant that he had asked.
+    /// Removes the requests of people who may join now, and notes on the participants that they had asked.
     ///
-    /// Such a participant is known by his user record name from then on: whom the owner lets in is who
-    /// asked, whoever has the address later.
+    /// Such a participant is identified by user record name from then on: access goes to the person who asked, even if
+    /// the address gets another owner later.
     func approveRequesters(in share: inout RecordSharing.Share) {
         let isPublic =
             share.publicPermission == .readOnly || share.publicPermission == .readWrite

@@ -3,13 +3,13 @@ import StratusRuntime
 import StratusStorage
 import StratusWire
 
-/// What a save by the owner or an administrator makes of a share.
+/// What a save by the owner or an administrator changes in a share.
 struct ShareChanges {
     /// The owner; nil when an administrator saves.
     let owner: ParticipantIdentity?
     let settings: ServiceSettings
 
-    /// A new share: the owner takes part from the beginning.
+    /// A new share: the owner is a participant from the beginning.
     func newShare(root: String?, _ wanted: ShareDictionary) throws -> RecordSharing.Share {
         guard let owner else { throw ServiceError.notPermitted }
         let participant = ParticipantDictionary(
@@ -22,9 +22,8 @@ struct ShareChanges {
         return try changed(share, to: wanted)
     }
 
-    /// The share with the participants and the public permission that are wanted; what the request does
-    /// not say stays. Administrators add and remove users, and leave the owner, each other and the
-    /// public permission alone.
+    /// The share with the participants and the public permission of a request; what the request leaves out stays.
+    /// Administrators add and remove users, but cannot change the owner, each other or the public permission.
     func changed(
         _ old: RecordSharing.Share, to wanted: ShareDictionary
     ) throws -> RecordSharing.Share {
@@ -43,7 +42,7 @@ struct ShareChanges {
         }
         try changeAccessRequests(of: &share, to: wanted)
         if share.publicPermission == .none {
-            // Who joined because everybody could is out when nobody can.
+            // Participants who joined by the public permission are removed when it ends.
             share.participants.removeAll { $0.dictionary.role == .publicUser }
         }
         guard share.participants.count - 1 <= settings.limits.participantsPerShare else {
@@ -54,7 +53,8 @@ struct ShareChanges {
         }
         for index in share.participants.indices {
             let participant = share.participants[index].dictionary
-            // Who may nothing is out; with another permission the link lets him in again.
+            // A participant without any permission is removed; with a new permission, the link lets that person join
+            // again.
             if participant.status == .accepted, participant.permission == .none,
                 participant.role != .publicUser
             {
@@ -65,7 +65,7 @@ struct ShareChanges {
         return share
     }
 
-    /// The list of a request is the whole list: who is not in it is removed.
+    /// Replaces the participants: those who are not in the request's list are removed.
     private func replace(
         with wanted: [ParticipantDictionary], in share: inout RecordSharing.Share
     ) throws {
@@ -136,7 +136,7 @@ struct ShareChanges {
         }
         guard !Self.addresses(of: identity).isEmpty else {
             throw ServiceError.invalid(
-                "Say whom to invite: an e-mail address, a telephone number or a user record name.")
+                "A person to invite has no e-mail address, phone number or record name; give one.")
         }
         let permission = participant.permission
         var dictionary = ParticipantDictionary(
@@ -147,7 +147,7 @@ struct ShareChanges {
         return RecordSharing.Participant(dictionary: dictionary, since: 0)
     }
 
-    /// What an invitation may say of a person: how to find it, and nothing else.
+    /// The parts of an identity that an invitation may have: how to find the person, and nothing else.
     private func checked(
         _ identity: UserIdentityDictionary
     ) throws -> UserIdentityDictionary {
@@ -172,7 +172,7 @@ struct ShareChanges {
         addresses(of: participant.userIdentity)
     }
 
-    /// What tells persons apart.
+    /// The addresses by which people are told apart.
     static func addresses(of identity: UserIdentityDictionary) -> [String] {
         [
             identity.userRecordName.map { "user " + $0 },
@@ -184,7 +184,7 @@ struct ShareChanges {
 }
 
 extension ParticipantDictionary {
-    /// Becomes an administrator, who may write in any case, or ceases to be one.
+    /// Makes the participant an administrator, who may always write, or ends that.
     fileprivate mutating func take(role wanted: ParticipantRole) {
         switch wanted {
         case .administrator:
@@ -197,12 +197,12 @@ extension ParticipantDictionary {
 }
 
 extension RecordSharing.Share {
-    /// The administrators as they are.
+    /// The current administrators.
     fileprivate var administrators: [ParticipantDictionary] {
         participants.map(\.dictionary).filter { $0.role == .administrator }
     }
 
-    /// Whether somebody has joined as an administrator.
+    /// Whether a user has joined as an administrator.
     func isAdministrator(_ user: String?) -> Bool {
         administrators.contains {
             $0.status == .accepted && user != nil && $0.userIdentity.userRecordName == user
@@ -211,20 +211,19 @@ extension RecordSharing.Share {
 }
 
 extension ServiceSettings {
-    /// A random number that stands for a moment at which somebody gained access.
+    /// A random number that identifies the moment at which a participant gained access.
     func newMark() -> Int64 {
         Int64(bitPattern: world.randomNumber())
     }
 
-    /// The short GUID of a link: 24 characters that need no escaping, of 18 random bytes. Who does not
-    /// have the link does not find it.
+    /// The short GUID of a link: 24 characters that need no escaping, of 18 random bytes. It cannot be guessed.
     func newShortGUID() -> String {
         Base64.addressText(world.randomBytes(18))
     }
 }
 
 extension RecordSharing.Share {
-    /// Joins, or comes back.
+    /// Adds a person to the participants, also one who left before.
     ///
     /// - Throws: ``ServiceError`` when the person is not invited and the share is not public, or when no
     ///   place is left.
@@ -247,8 +246,8 @@ extension RecordSharing.Share {
         }
         accessRequests.remove(person.userRecordName)
         dictionary.status = .accepted
-        // The address by which the person was found stays the one that the owner knows. A one-time
-        // invitation is taken: nobody else can take it.
+        // The owner keeps seeing the address by which the person was found. A one-time invitation is used up: nobody
+        // else can use it.
         dictionary.userIdentity.userRecordName = person.userRecordName
         dictionary.userIdentity.takeName(of: person)
         dictionary.userIdentity.lookupInfo?.oneTimeToken = nil
@@ -259,7 +258,7 @@ extension RecordSharing.Share {
         if let index { participants[index] = joined } else { participants.append(joined) }
     }
 
-    /// Leaves; who was invited by name can come back with the same link.
+    /// Removes a user from the participants; one who was invited by name can join again with the same link.
     mutating func leave(_ user: String) {
         guard
             let index = participants.firstIndex(where: {

@@ -4,25 +4,25 @@ import StratusWire
 
 /// What a modify request does to records that it does not name.
 struct SharingConsequences {
-    /// By zone: rows that come under another share, and roots that got or lost one; without their versions.
+    /// By zone: rows that move to another share, and roots that got or lost one; without their versions.
     var touched: [String: [RecordWrite]] = [:]
-    /// By zone: records whose children come under another share in steps after the request.
+    /// By zone: records whose children move to another share in steps after the request.
     var later: [String: [String]] = [:]
-    /// By zone, the roots that go on being shared, and that records leave which follow in steps.
+    /// By zone: the roots that stay shared, and that records leave which are moved in steps.
     var left: [String: Set<String>] = [:]
     /// By zone: shares that are deleted, named or not.
     var ended: [String: [RecordRow]] = [:]
     /// The zones of the request in which something is or was shared.
     var zonesWithShares: Set<String> = []
-    /// Records that were read to find all that.
+    /// Records that were read to find all of this.
     var recordsRead = 0
-    /// About how many are written beside those that the request names.
+    /// About how many records are written besides those that the request names.
     var recordsWritten = 0
 }
 
 /// Each operation by itself.
 extension ModifyDecisions {
-    /// Why a participant may not do this to a record; nil when he may, and for owners.
+    /// Why a participant may not do this to a record; nil when it is allowed, and for owners.
     func sharingObjection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
         guard let rights = stored.rights[operation.key.zoneName], !rights.isOwn else { return nil }
         guard let old else {
@@ -34,26 +34,26 @@ extension ModifyDecisions {
             return isAdministering(operation, old) ? nil : .notPermitted
         }
         guard rights.canWrite(old) else { return .notPermitted }
-        // With its root the share would go, which is not a participant's to end.
+        // Deleting the root would end the share, which a participant may not do.
         return operation.kind.isDeletion && old.shareRoot == old.name ? .notPermitted : nil
     }
 
     /// Whether an administrator changes the share.
     private func isAdministering(_ operation: PlannedOperation, _ old: RecordRow) -> Bool {
-        // A share that cannot be read has no administrators.
+        // A share that cannot be read has no administrators: the change is refused.
         let share = try? RecordSharing(old).share
         return operation.share != nil && !operation.kind.isDeletion
             && share?.isAdministrator(context.caller.userRecordName) == true
     }
 
-    /// Whether a participant deletes the share: he leaves it.
+    /// Whether a participant leaves the share by deleting it.
     func isLeaving(_ operation: PlannedOperation, _ old: RecordRow) -> Bool {
         guard let rights = stored.rights[operation.key.zoneName] else { return false }
         return !rights.isOwn && operation.kind.isDeletion
             && old.type == ShareDictionary.recordType
     }
 
-    /// The share without the caller. Its change tag counts for nothing: others join and leave, and
+    /// The share without the caller. Its change tag is not compared: others join and leave at the same time, and
     /// nothing of theirs is overwritten.
     func leaving(_ operation: PlannedOperation, _ old: RecordRow) -> Decision {
         do {
@@ -67,7 +67,7 @@ extension ModifyDecisions {
             row.modifierDevice = context.caller.device
             return .save(row, fields: try RecordFields.encoded(old.payload).values(), old: old)
         } catch {
-            // Stored bytes that cannot be read; others are not concerned.
+            // Stored bytes that cannot be read: this operation fails, and the others go on.
             return .failed(
                 failure(
                     operation.key, ServiceError(.internalError, "The stored share cannot be read."))
@@ -75,7 +75,7 @@ extension ModifyDecisions {
         }
     }
 
-    /// Writes into a row what the operation wants of its share or its link.
+    /// Adds the operation's changes of its share or its link to a row.
     func addSharing(
         to row: inout RecordRow, _ operation: PlannedOperation, old: RecordRow?
     ) throws {
@@ -107,9 +107,10 @@ extension ModifyDecisions {
 
 /// All operations together.
 extension ModifyDecisions {
-    /// Fails what cannot be shared, and what a participant would put where he may not write.
+    /// Fails operations on records that cannot be shared, and those by which a participant would move records to where
+    /// they may not write.
     ///
-    /// - Returns: Whether anything failed that had not before.
+    /// - Returns: Whether an operation failed that had not failed before.
     mutating func failUnshareable(_ reader: any StoreReader) throws -> Bool {
         var hasFailed = false
         for zone in stored.zones.values {
@@ -146,7 +147,7 @@ extension ModifyDecisions {
         return hasFailed
     }
 
-    /// The operations that make a share.
+    /// The operations that create a share.
     private func newShares(in zoneName: String) -> [Int] {
         decisions.indices.filter { index in
             guard plan.items[index].zoneName == zoneName,
@@ -169,7 +170,7 @@ extension ModifyDecisions {
         guard case .ready(let operation) = plan.items[index],
             case .save(let row, _, _) = decisions[index]
         else { return nil }
-        // The three codes are Apple's: the pages of CKShare and CKRecordZone.
+        // The three codes are Apple's, from the pages of CKShare and CKRecordZone.
         guard let root = row.shareRoot else { return isShared ? .recordsSharedAlready : nil }
         if zone.encryptionScope == .perZone { return .zoneEncryptedAsOne }
         if isZoneShared { return .zoneSharedAlready }
@@ -179,7 +180,7 @@ extension ModifyDecisions {
             return .staleChangeTag
         }
         if try tree.shareRoot(of: root) != nil { return .alreadyShared }
-        // Records that were placed under a former share of this root, and are not any more or are to go.
+        // Records of a former share of this root are not yet moved, or are being deleted.
         if stored.underWay[zone.name]?.isEmpty == false, try tree.record(root)?.shareRoot != root,
             try reader.hasRecords(under: root, in: zone.key)
         {
@@ -193,7 +194,7 @@ extension ModifyDecisions {
         return nil
     }
 
-    /// The zone's hierarchies after the request, without the shares that it makes.
+    /// The zone's hierarchies after the request, without the shares that it creates.
     private func tree(of zone: ZoneRow, _ reader: any StoreReader) throws -> ShareTree {
         var tree = ShareTree(
             zone.key, isPlacing: stored.isPlacing(in: zone.name), reader: reader)
@@ -207,7 +208,7 @@ extension ModifyDecisions {
         let cascaded = cascadedNames(in: zone.name)
         guard !cascaded.isEmpty else { return tree }
         for name in cascaded { tree.remove(name) }
-        // Of all that goes, only shares and roots mean something to what stays.
+        // Of the deleted records, only shares and roots matter to the remaining ones.
         let shares = try reader.shares(in: zone.key, limit: .max)
         let sharing = Set(shares.flatMap { [$0.name, $0.root].compactMap(\.self) })
         let rows = try reader.records(named: cascaded.filter(sharing.contains), in: zone.key)
@@ -217,12 +218,12 @@ extension ModifyDecisions {
         return tree
     }
 
-    /// Gives every record of the request its place under the shares, and finds the others whose place
-    /// changes with them. To be called when nothing fails any more.
+    /// Assigns every record of the request to its share, and finds the other records whose share changes with them.
+    /// Call it when no operation can fail any more.
     mutating func placeUnderShares(_ reader: any StoreReader) throws -> SharingConsequences {
         var consequences = SharingConsequences()
         for zone in stored.zones.values where zone.hasFeed {
-            // One that a cascade takes along shares nothing.
+            // A share that a cascade deletes shares nothing.
             let newShares = newShares(in: zone.name).filter { !isTakenAlong($0) }
             let isPlacing = stored.isPlacing(in: zone.name)
             guard try !newShares.isEmpty || isPlacing || reader.hasShares(in: zone.key) else {
@@ -243,7 +244,7 @@ extension ModifyDecisions {
             let (touched, carried) = try touched(&tree, shortGUIDs)
             consequences.touched[zone.name] = touched
             consequences.recordsRead += carried.rowsRead
-            // What follows in steps is so much at least.
+            // The steps that follow write at least this much.
             consequences.recordsWritten +=
                 touched.count + (carried.later.isEmpty ? 0 : context.limits.recordsPerShareChange)
             consequences.later[zone.name] = carried.later + (isPlacing ? replaced : [])
@@ -265,7 +266,7 @@ extension ModifyDecisions {
         return try RecordSharing(row).shortGUID
     }
 
-    /// - Returns: The records that were there and come under another share.
+    /// - Returns: The records that existed before and move to another share.
     private mutating func placeSaved(
         in zone: ZoneRow, _ tree: inout ShareTree, _ shortGUIDs: [String: String]
     ) throws -> [String] {
@@ -290,7 +291,7 @@ extension ModifyDecisions {
         return replaced
     }
 
-    /// What a record that got or lost a share says of it.
+    /// The sharing data of a record that got or lost a share.
     private func rootSharing(
         of row: RecordRow, _ tree: ShareTree, _ shortGUIDs: [String: String]
     ) throws -> [UInt8] {
@@ -300,7 +301,7 @@ extension ModifyDecisions {
         return tree.ended.contains(row.name) ? [] : row.sharing
     }
 
-    /// - Returns: What is written with the request, and what is carried along.
+    /// - Returns: The rows to write with the request, and what moves along in steps.
     private func touched(
         _ tree: inout ShareTree, _ shortGUIDs: [String: String]
     ) throws -> (writes: [RecordWrite], carried: ShareTree.CarriedAlong) {
@@ -323,21 +324,21 @@ extension ModifyDecisions {
         return (writes, carried)
     }
 
-    /// The links that the request drew in vain, and those of the shares that it ended.
+    /// The short GUIDs that the request did not use after all, and those of the shares that it ended.
     func sharingOutcome(after consequences: SharingConsequences) -> SharingOutcome {
         var unused = Set(plan.shortGUIDs)
         for share in consequences.ended.values.flatMap({ $0 }) {
-            // Bytes that cannot be read keep their link, which leads nowhere.
+            // The link of a share that cannot be read stays; it leads nowhere, since the share is gone.
             if let shortGUID = (try? RecordSharing(share))?.shortGUID { unused.insert(shortGUID) }
         }
         for (index, decision) in decisions.enumerated() {
             switch decision {
             case .save where isTakenAlong(index): break
             case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
-                // It was written just now, so it can be read.
+                // Never fails: the row was written just now. If it did, a link in use would count as unused.
                 if let shortGUID = (try? RecordSharing(row))?.shortGUID { unused.remove(shortGUID) }
             case .delete(_, let old) where !old.sharing.isEmpty:
-                // Bytes that cannot be read keep their links, which lead nowhere.
+                // The links of a record that cannot be read stay; they lead nowhere, since the share is gone.
                 if let shortGUID = (try? RecordSharing(old))?.shortGUID { unused.insert(shortGUID) }
             default: break
             }

@@ -9,19 +9,19 @@ import StratusWire
 struct ShareEvent: Hashable, Sendable {
     /// A part of the zone in which something of a type changed.
     struct View: Hashable, Sendable {
-        /// The root of the share; nil for what lies under none.
+        /// The root of the share; nil for records without one.
         var root: String?
         var recordType: String
     }
 
     var zoneName: String
-    /// Who made the change, on which device: it is not told.
+    /// Who made the change. The device that made it is not notified.
     var user: String
     var device: String
     var views: Set<View> = []
-    /// Who gained or lost access by it.
+    /// The users who gained or lost access by it.
     var affected: Set<String> = []
-    /// Who had access before it.
+    /// The access before it.
     private var audience: Set<ShareAccessRow> = []
 
     private static let format: UInt8 = 0x53
@@ -32,13 +32,13 @@ struct ShareEvent: Hashable, Sendable {
         self.device = device
     }
 
-    /// Begins before anything of the change is written.
+    /// Must be created before anything of the change is written.
     init(before reader: any StoreReader, _ zone: ZoneRow, user: String, device: String) throws {
         self.init(zoneName: zone.name, user: user, device: device)
         audience = Set(try reader.audience(of: zone.key))
     }
 
-    /// The end of a zone; nil when nobody but its owner had it.
+    /// The event for the end of a zone; nil when only its owner had access.
     init?(
         endOf zone: ZoneRow, user: String, device: String, _ reader: any StoreReader
     ) throws {
@@ -53,7 +53,7 @@ struct ShareEvent: Hashable, Sendable {
         }
     }
 
-    /// Puts the event into the outbox, unless they concern nobody.
+    /// Adds the event to the outbox, unless it concerns nobody.
     mutating func enqueue(after writer: any StoreWriter, _ zone: ZoneRow) throws {
         let after = Set(try writer.audience(of: zone.key))
         affected = Set(audience.symmetricDifference(after).map(\.user))
@@ -79,7 +79,7 @@ struct ShareEvent: Hashable, Sendable {
 }
 
 extension ShareEvent {
-    /// Nil when the bytes are another event.
+    /// Nil when the bytes are another kind of event.
     init?(bytes: [UInt8]) {
         guard bytes.first == Self.format else { return nil }
         var reader = ByteReader(bytes)
@@ -96,12 +96,12 @@ extension ShareEvent {
             let userCount: UInt32 = try reader.number()
             for _ in 0..<userCount { affected.insert(try reader.string()) }
         } catch {
-            // Of another version; events are hints.
+            // Written by another version: there is no notification, which is only a hint.
             return nil
         }
     }
 
-    /// The record types of which something changed in what somebody can see.
+    /// The record types of the changes that a person with this access can see.
     func recordTypes(seenWith access: [ShareAccessRow]) -> Set<String> {
         let roots = Set(access.map(\.root))
         let seesAll = roots.contains(nil)

@@ -3,7 +3,7 @@ import StratusStorage
 import StratusWire
 
 extension ShareLink.Target {
-    /// Stores the share as it was changed by somebody who follows its link.
+    /// Stores the share after a person who followed its link changed it.
     mutating func put(in records: inout RecordWriter) throws {
         let old = try records.transaction.records(named: [row.name], in: zone.key)[row.name]
         sharing.share = share

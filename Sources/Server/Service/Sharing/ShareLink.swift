@@ -2,12 +2,12 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// A share as it is found by the short GUID of its link.
+/// A share, found by the short GUID of its link.
 struct ShareLink: Sendable {
     var owner: String
     var store: any RecordStore
 
-    /// - Throws: ``ServiceError`` when the link leads nowhere in this container.
+    /// - Throws: ``ServiceError`` when there is no such link in this container.
     init(
         _ shortGUID: String, in context: RequestContext, _ directory: any Directory,
         _ databases: Databases
@@ -20,14 +20,14 @@ struct ShareLink: Sendable {
         store = try await databases.privateStore(of: row.owner, in: context.address)
     }
 
-    /// What the link leads to, in one snapshot.
+    /// The target of the link, in one snapshot.
     struct Target {
         var zone: ZoneRow
         var row: RecordRow
         var sharing: RecordSharing
         var share: RecordSharing.Share
 
-        /// - Throws: ``ServiceError`` when it is no longer shared.
+        /// - Throws: ``ServiceError`` when the target is no longer shared.
         init(_ shortGUID: String, _ reader: any StoreReader) throws {
             guard let found = try reader.share(shortGUID: shortGUID),
                 let zone = try reader.zones().first(where: { $0.key == found.zone }),
@@ -44,13 +44,13 @@ struct ShareLink: Sendable {
     }
 }
 
-/// A link of a request: what was asked, where it leads, and who follows it.
+/// A link of a request: what was asked, its target, and the person who follows it.
 struct FollowedLink: Sendable {
     let asked: ShortGUIDDictionary
     let link: ShareLink
     let person: ParticipantIdentity
 
-    /// - Throws: ``ServiceError`` when what it leads to is no longer shared.
+    /// - Throws: ``ServiceError`` when the target is no longer shared.
     func target(_ reader: any StoreReader) throws -> ShareLink.Target {
         try ShareLink.Target(asked.value, reader)
     }
@@ -60,7 +60,7 @@ struct FollowedLink: Sendable {
     }
 }
 
-/// What a caller is shown of the target of a link.
+/// What a caller sees of the target of a link.
 struct ShareView {
     let context: RequestContext
     let person: ParticipantIdentity
@@ -68,7 +68,7 @@ struct ShareView {
 
     /// The target as the caller sees it.
     ///
-    /// - Throws: ``ServiceError`` as if there were no such link, when it is not for the caller.
+    /// - Throws: ``ServiceError`` when the link is not for the caller: the same as for an unknown link.
     func metadata(
         _ target: ShareLink.Target, _ asked: ShortGUIDDictionary, _ reader: any StoreReader
     ) throws -> ShareMetadataDictionary {
@@ -77,8 +77,8 @@ struct ShareView {
         metadata.environment = context.address.environment
         let share = target.share
         guard let own = part(in: share) else {
-            // Somebody was invited by an address, which may be the caller's: the link's holder is told
-            // as much of it as tells him which address to verify.
+            // A person was invited by an address that may be the caller's. The answer has as much of it as the caller
+            // needs to know which address to verify.
             let matches = potentialMatches(in: share)
             guard !matches.isEmpty else { throw ServiceError.shareNotFound }
             metadata.potentialMatches = matches
@@ -92,7 +92,7 @@ struct ShareView {
         metadata.webpageURL = "/share/" + asked.value
         metadata.share = RecordDictionary(
             target.row, in: place.zoneID(target.zone.name), viewer: context.caller.viewer)
-        // Who was invited by an address is not yet known by name in the share.
+        // The share does not yet have the user record name of a person who was invited by an address.
         metadata.share?.share = share.dictionary(
             as: share.index(of: person), withExtensions: context.caller.wantsExtensions)
         metadata.ownerIdentity =
@@ -112,7 +112,7 @@ struct ShareView {
         return metadata
     }
 
-    /// The caller's part in a share, or the one that he would have; nil when it is not for him.
+    /// The caller as a participant of a share, also before joining; nil when the share is not for the caller.
     func part(in share: RecordSharing.Share) -> ParticipantDictionary? {
         if let index = share.index(of: person) {
             let participant = share.participants[index].dictionary
@@ -147,8 +147,8 @@ struct ShareView {
         }
     }
 
-    /// An address of which its owner knows that it is his, and others do not learn it: the first letter,
-    /// and the domain's first and last part's.
+    /// An address that its owner recognises and others cannot learn: the first letter, and those of the domain's first
+    /// and last part.
     static func masked(_ address: String) -> String {
         let parts = address.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let domain = parts.last else {

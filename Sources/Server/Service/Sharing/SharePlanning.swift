@@ -3,7 +3,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What an operation wants of a share, as far as it can be said before the transaction.
+/// What an operation changes in a share, as far as it is known before the transaction.
 struct PlannedShare: Sendable {
     var wanted: ShareDictionary
     /// The owner; nil in the shared database, where administrators save.
@@ -11,8 +11,8 @@ struct PlannedShare: Sendable {
 }
 
 extension ModifyPlanning {
-    /// Checks what an operation says of sharing. Whether there is a record to share, and whether it may
-    /// be, shows in the transaction.
+    /// Checks the sharing data of an operation. The transaction decides whether the record to share exists and may be
+    /// shared.
     func planSharing(
         of record: RecordDictionary, type recordType: String, into planned: inout PlannedOperation
     ) throws {
@@ -24,11 +24,12 @@ extension ModifyPlanning {
         guard context.scope != .public else {
             throw ServiceError.wrongDatabase("Shares exist in the private database only.")
         }
-        // A participant makes no links; whether one may change a share, the transaction says.
+        // A participant cannot create links; the transaction decides who may change a share.
         let isOwner = context.scope == .private
         guard isOwner || isShare && planned.kind != .create else { throw ServiceError.notPermitted }
         guard planned.key.zoneName != ZoneID.defaultZoneName else {
-            throw ServiceError.invalid("Share records of a custom zone.")
+            throw ServiceError.invalid(
+                "A record of the default zone cannot be shared; use a custom zone.")
         }
         if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
             planned.shortGUID = settings.newShortGUID()
@@ -53,7 +54,7 @@ extension ModifyPlanning {
 }
 
 extension ModifyPlan {
-    /// The caller as shares know persons, where the request saves one.
+    /// The identity of the caller for shares, when the request saves one.
     static func sharingPerson(
         of request: RecordsModify.Request, _ keys: [RecordKey?], _ stored: [RecordKey: RecordRow],
         in context: RequestContext, _ directory: any Directory
@@ -66,15 +67,14 @@ extension ModifyPlan {
         return savesShare ? try await context.participantIdentity(in: directory) : nil
     }
 
-    /// The short GUIDs that were drawn for the request.
+    /// The short GUIDs that were made for the request.
     var shortGUIDs: [String] {
         items.compactMap { item in
             if case .ready(let operation) = item { operation.shortGUID } else { nil }
         }
     }
 
-    /// Says where the links will lead, before they lead there: a link that is handed out is never
-    /// forgotten.
+    /// Stores the targets of the links before the shares exist, so that a link that a client received is never lost.
     func registerShortGUIDs(
         in context: RequestContext, _ directory: any Directory
     ) async throws {
@@ -85,9 +85,9 @@ extension ModifyPlan {
     }
 }
 
-/// What is left to do after a modify request's commit.
+/// The work that is left after a modify request's commit.
 struct SharingOutcome: Sendable {
-    /// Drawn and not needed, or of shares that ended.
+    /// Short GUIDs that were made and not needed, or belonged to shares that ended.
     var unusedShortGUIDs: [String] = []
 
     func forgetShortGUIDs(_ directory: any Directory, _ logger: Logger) async {
@@ -95,8 +95,8 @@ struct SharingOutcome: Sendable {
         do {
             try await directory.deleteShortGUIDs(unusedShortGUIDs)
         } catch {
-            // They lead nowhere: the owner's database knows no such share. The request was carried out.
-            logger.debug("Short GUIDs of ended shares were left.")
+            // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
+            logger.debug("The links of ended shares could not be removed.")
         }
     }
 }

@@ -2,29 +2,29 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The hierarchies of a zone as a modify request will leave them.
+/// The hierarchies of a zone after a modify request.
 struct ShareTree {
     private let zone: ZoneRow.Key
     private let reader: any StoreReader
-    /// Whether records of the zone are still to come under their shares: what is stored of their place may
-    /// be an old one.
+    /// Whether records of the zone are still being moved to their shares: then the stored share of a record may be out
+    /// of date.
     private let isPlacing: Bool
     /// The records that the request saves, as decided.
     private(set) var saved: [String: RecordRow] = [:]
     /// The records that the request deletes.
     private(set) var gone: Set<String> = []
-    /// Roots of shares that the request makes, and their shares.
+    /// Roots of shares that the request creates, and their shares.
     var created: [String: String] = [:] { didSet { places = [:] } }
     /// Roots whose shares the request ends.
     private(set) var ended: Set<String> = []
-    /// Records whose place in the hierarchies changes, so that what is below them changes too.
+    /// Records that move in the hierarchies, so that the records below them move too.
     private(set) var moved: Set<String> = []
     /// The shares that the request deletes.
     private(set) var endedShares: [RecordRow] = []
     private var loaded: [String: RecordRow?] = [:]
-    /// Records that were looked at on the ways upwards.
+    /// Records that were read on the way up.
     private(set) var steps = 0
-    /// The roots that were found, of all records on the way: a long chain is climbed once.
+    /// The roots found so far, for all records on the way: a long chain is followed once.
     private var places: [String: String?] = [:]
 
     init(_ zone: ZoneRow.Key, isPlacing: Bool, reader: any StoreReader) {
@@ -54,7 +54,7 @@ struct ShareTree {
         moved.insert(root)
     }
 
-    /// Takes out what the request saves and, by a cascade, deletes again.
+    /// Takes out a record that the request saves and a cascade deletes again.
     mutating func remove(_ name: String) {
         places = [:]
         gone.insert(name)
@@ -64,7 +64,7 @@ struct ShareTree {
         row.shareRoot == row.name ? row.name : nil
     }
 
-    /// The nearest record, from this one upwards, that is the root of a share.
+    /// The nearest record that is the root of a share, from this one upwards.
     mutating func shareRoot(of name: String) throws -> String? {
         var seen: Set<String> = []
         var root: String?
@@ -84,7 +84,7 @@ struct ShareTree {
             if let row = saved[name] {
                 current = row.parent
             } else if moved.isEmpty, created.isEmpty, !isPlacing {
-                // Nothing moves: what is stored of records that the request leaves alone is right.
+                // No record is being moved: the stored share of records outside the request is right.
                 root = stored?.shareRoot
                 break
             } else {
@@ -95,7 +95,7 @@ struct ShareTree {
         return root
     }
 
-    /// The record as it is stored; nil when it is not there.
+    /// The record as it is stored; nil when there is none.
     mutating func record(_ name: String) throws -> RecordRow? {
         if let known = loaded[name] { return known }
         let row = try reader.records(named: [name], in: zone)[name]
@@ -104,30 +104,30 @@ struct ShareTree {
         return living
     }
 
-    /// What a request does to the records below those that it moves, shares or no longer shares.
+    /// What a request does to the records below those that it moves, shares or stops sharing.
     struct CarriedAlong {
-        /// Records which the request does not name, and which come under another share by it.
+        /// Records that the request does not name and that move to another share.
         var rows: [(row: RecordRow, root: String?)] = []
-        /// Records below which there are too many for one transaction: they follow in steps.
+        /// Records with too many others below them for one transaction: they follow in steps.
         var later: [String] = []
-        /// Roots that go on being shared, and that some of those leave.
+        /// Roots that stay shared, and that some of those records leave.
         var left: Set<String> = []
         /// Rows that were read for it, some more than once.
         var rowsRead = 0
     }
 
-    /// - Parameter limit: How many records go along at once.
+    /// - Parameter limit: How many records move at once.
     mutating func carriedAlong(limit: Int) throws -> CarriedAlong {
         var below: [String: RecordRow] = [:]
         var carried = CarriedAlong()
-        // The zone before the request. One for all names: each record on the ways upwards is looked at once.
+        // The zone before the request. One tree for all names, so that each record on the way up is read once.
         var before = ShareTree(zone, isPlacing: true, reader: reader)
-        // What lay below a record that goes has gone with it, or is moved by itself.
+        // Records below a deleted one were deleted with it, or are moved themselves.
         for name in moved.union(created.keys).subtracting(gone).sorted() {
-            // What is below it was read with what it is below.
+            // It was read already, with the record above it.
             if below[name] != nil { continue }
-            // Records that are below each other would be read again for each. Nothing is known of how many are
-            // below the rest, so they follow in steps.
+            // Records below each other would be read again for each. How many are below the rest is not known, so they
+            // follow in steps.
             let isReadEnough = carried.rowsRead > 2 * limit
             let rows =
                 isReadEnough ? [] : try reader.descendants(of: name, in: zone, limit: limit + 1)
@@ -137,7 +137,7 @@ struct ShareTree {
                 let former = try before.shareRoot(of: name)
                 if try former == shareRoot(of: name) { continue }
                 carried.later.append(name)
-                // A share that ends gives no access from now on.
+                // A share that ends gives no access any more.
                 if let former, !ended.contains(former) || created[former] != nil {
                     carried.left.insert(former)
                 }
@@ -145,7 +145,7 @@ struct ShareTree {
                 for row in rows { below[row.name] = row }
             }
         }
-        // All first: whoever is climbed from finds the others here instead of in the store.
+        // All of them first, so that following a chain finds the others here instead of in the store.
         for row in below.values { loaded[row.name] = .some(row) }
         for row in below.values.sorted(by: { $0.version < $1.version })
         where saved[row.name] == nil && !gone.contains(row.name) {

@@ -26,7 +26,7 @@ extension RecordsLookup {
                     part, in: view, databases, schemas, signer, records)
                 room -= answer.records.storedBytes
                 guard room >= 0 else { throw ServiceError.lookupTooLarge }
-                // There is one of the zone that the request names, in its owner's part only.
+                // Only the part of the owner whose zone the request names has one.
                 syncToken = syncToken ?? answer.syncToken
                 return answer.records
             })
@@ -35,8 +35,8 @@ extension RecordsLookup {
 }
 
 extension RecordsModify {
-    /// Each owner's part is a request of its own. When the request is about one owner only, it succeeds
-    /// or fails as one in the private database does.
+    /// Each owner's part is a request of its own. A request about one owner only succeeds or fails as a whole, like one
+    /// in the private database.
     static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
@@ -61,7 +61,7 @@ extension RecordsModify {
                     syncToken = syncToken ?? answer.syncToken
                     return answer.records
                 } catch  where !isOneOwners {
-                    // The other owners' parts stand: what failed here is said of these operations alone.
+                    // The other owners' parts succeeded: only these operations get the error.
                     let failure = stores.errors.failure(from: error)
                     return failure.records ?? operations.map { refused($0, failure.error) }
                 }
@@ -71,7 +71,7 @@ extension RecordsModify {
 }
 
 extension RecordsQuery {
-    /// Asks the owner of the zone, or for all zones one owner after the other.
+    /// Queries the owner of the zone or, for all zones, one owner after the other.
     static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
@@ -85,8 +85,8 @@ extension RecordsQuery {
         return try await answer(request, in: context.viewing(owner), stores)
     }
 
-    /// The zones of all owners: each owner's in the query's order, the owners by name. A page is one
-    /// owner's.
+    /// Queries the zones of all owners: each owner's in the query's order, the owners by name. A page has the records
+    /// of one owner.
     private static func zoneWideAnswer(
         _ request: Request, in database: SharedDatabase, _ stores: Stores
     ) async throws -> Answer {
@@ -117,7 +117,7 @@ extension RecordsQuery {
 }
 
 extension [RecordResult] {
-    /// The bytes that the records take as they are stored.
+    /// The stored size of the records in bytes.
     var storedBytes: Int {
         reduce(0) { bytes, result in
             guard case .record(let record) = result else { return bytes }
@@ -127,16 +127,16 @@ extension [RecordResult] {
 }
 
 extension RecordDictionary {
-    /// The bytes that the record takes as it is stored.
+    /// The stored size of the record in bytes.
     var storedBytes: Int {
         if case .encoded(let payload) = fields { payload.count } else { 0 }
     }
 }
 
-/// Where a query over several owners' zones goes on: in an owner's, or after them.
+/// Where a query over several owners' zones continues: within an owner's zones, or after them.
 ///
-/// Base64 of the counted owner and the optional marker of that owner's part, which is sealed by itself:
-/// who makes one up gets what the query answers anyhow.
+/// Base64 of the counted owner and the optional marker of that owner's part, which is sealed itself: a forged one only
+/// gets what the query answers anyway.
 private struct SharedContinuation {
     var owner: String
     var marker: String?
@@ -160,7 +160,7 @@ private struct SharedContinuation {
             owner = try reader.string()
             marker = try reader.optionalString()
         } catch {
-            // Not one of ours.
+            // Not made by this service: the query refuses it.
             return nil
         }
     }

@@ -46,8 +46,7 @@ extension ZonesLookup {
 }
 
 extension ZonesModify {
-    /// Deleting a zone in the shared database is leaving all of its shares. Zones are made by their
-    /// owners.
+    /// Deleting a zone in the shared database leaves all of its shares. Only owners create zones.
     static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
         _ stores: RecordsModify.Stores
@@ -56,8 +55,8 @@ extension ZonesModify {
             throw ServiceError.wrongDatabase("Custom zones are made in the private database only.")
         }
         let database = try await SharedDatabase(context, databases)
-        // Kept in the caller's own database, after the owners' were changed: what a crash between makes
-        // of a repeated request is another attempt to leave.
+        // Kept in the caller's own database, after the owners' were changed: if a crash comes between, the repeated
+        // request tries to leave again.
         let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "sharedZones/")
@@ -70,7 +69,7 @@ extension ZonesModify {
         }
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
-            // What was asked for is the case.
+            // Not in the zone anyway: what was asked for is already the case.
             refused: { operation, _ in .success(gone(operation.zoneID, in: context)) },
             from: { view, operations in
                 var results: [ZoneResult] = []
@@ -97,7 +96,7 @@ extension ZonesModify {
         return Answer(results)
     }
 
-    /// A zone of which the caller has nothing, and perhaps never had.
+    /// A zone in which the caller has no access, and perhaps never had.
     private static func gone(
         _ zoneID: ZoneIDDictionary, in context: RequestContext
     ) -> ZoneDictionary {
@@ -106,7 +105,7 @@ extension ZonesModify {
             zoneID: view.zoneName(zoneID).map(view.zoneID) ?? zoneID, isDeleted: true)
     }
 
-    /// Leaves the shares of a zone one by one, by the same way as deleting their records.
+    /// Leaves the shares of a zone one by one, in the same way as deleting their records.
     ///
     /// - Throws: ``ServiceError`` when one of them could not be left.
     private static func leave(
@@ -128,7 +127,7 @@ extension ZonesModify {
             }
             let answer = try await RecordsModify.answer(
                 .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view, stores)
-            // Where the share or all access went meanwhile, what was asked for is the case.
+            // If the share or all access ended in the meantime, what was asked for is the case.
             for case .failure(let failure) in answer.records
             where failure.error.code != .notFound && failure.error.code != .zoneNotFound {
                 throw failure.error
@@ -138,7 +137,7 @@ extension ZonesModify {
 }
 
 extension ChangesDatabase {
-    /// A zone that somebody is no longer let into is deleted in his shared database.
+    /// A zone to which the caller lost access appears as deleted in their shared database.
     static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
         _ signer: TokenSigner, _ logger: Logger
@@ -156,7 +155,7 @@ extension ChangesDatabase {
         }
         let changes = try await database.changes(after: token?.cursor ?? 0)
         let skip = token?.skipTombstonesThrough ?? changes.version
-        // Every change has a database version of its own: a page may end anywhere.
+        // Every change has its own database version, so a page may end anywhere.
         let listed = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
         let page = listed.prefix(context.pageLength(request.resultsLimit))
         let moreComing = page.count < listed.count

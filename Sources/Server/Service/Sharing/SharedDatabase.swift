@@ -2,14 +2,14 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The caller's shared database: a view on zones of other owners, which stores nothing but their names.
+/// The caller's shared database: a view of other owners' zones, which stores only their names.
 struct SharedDatabase: Sendable {
     let context: RequestContext
     private let databases: Databases
-    /// The caller's own database, which keeps the names.
+    /// The caller's own database, where the names are stored.
     let own: any RecordStore
 
-    /// What stands for the shared database of a user in change tokens and continuation markers.
+    /// The address of a user's shared database in change tokens and continuation markers.
     static func address(of user: String, in address: ContainerAddress) -> DatabaseAddress {
         DatabaseAddress(address, .private(owner: "shared/" + user))
     }
@@ -20,14 +20,14 @@ struct SharedDatabase: Sendable {
         own = try await databases.privateStore(of: context.user(), in: context.address)
     }
 
-    /// The zones that the caller takes part in, as far as he knows: who was removed meanwhile still has
-    /// their names here, and gets nothing by them.
+    /// The zones that the caller has joined, as far as this database knows: it may still have the name of a zone from
+    /// which the caller was removed, which gives no access.
     func zones() async throws -> [SharedZoneRow] {
         try await own.read { try $0.sharedZones() }
     }
 
-    /// Owners of whom the caller knows zones. Only their databases are ever opened: a request cannot
-    /// make databases, or find out who is there, by naming owners.
+    /// The owners of these zones. Only their databases are ever opened: a request cannot create databases, or find out
+    /// which users exist, by naming owners.
     func owners() async throws -> Set<String> {
         Set(try await zones().map(\.owner))
     }
@@ -71,9 +71,9 @@ struct SharedDatabase: Sendable {
 
     // MARK: What changed
 
-    /// Looks at every zone and notes which of them changed in the view, came or went.
+    /// Compares every zone with its last state, and stores which of them changed in the view, came or went.
     ///
-    /// - Returns: The zones after a database version, and the version that the list is complete to.
+    /// - Returns: The zones after a database version, and the version up to which the list is complete.
     func changes(after version: Int64) async throws -> (zones: [SharedZoneRow], version: Int64) {
         let states = try await states(of: try await zones())
         let now = try await own.read { reader in
@@ -93,7 +93,7 @@ struct SharedDatabase: Sendable {
         }
     }
 
-    /// The rows that say something else than what was seen; a zone that came back meanwhile is left.
+    /// The states that differ from what was last seen; a zone that came back in the meantime is left out.
     private static func outdated(
         _ states: [SharedZoneRow], in reader: any StoreReader
     ) throws -> [SharedZoneRow] {
@@ -105,7 +105,7 @@ struct SharedDatabase: Sendable {
         }
     }
 
-    /// The zones as they are now, each owner's in one snapshot.
+    /// The current state of the zones, those of one owner in one snapshot.
     func states(of zones: [SharedZoneRow]) async throws -> [SharedZoneRow] {
         var states: [SharedZoneRow] = []
         for (owner, rows) in Dictionary(grouping: zones, by: \.owner) {

@@ -1,10 +1,9 @@
 import StratusStorage
 
-/// Names one state of one record.
+/// Identifies one state of one record.
 ///
-/// The zone's version at the change of its content, in base 36, and four digits that stand for the epoch
-/// in which the version was taken: a tag of a history that was lost is not the tag of the change that
-/// took the same version again.
+/// The zone's version at the last change of the record's content, in base 36, and four digits for the epoch in which
+/// the version was taken: a tag of a lost history differs from the tag of the change that took the same version again.
 struct ChangeTag {
     let text: String
 
@@ -18,12 +17,12 @@ struct ChangeTag {
         return String(mark, radix: 36).dropFirst()
     }
 
-    /// Whether a tag was given in an epoch, as far as its four digits tell.
+    /// Whether a tag was made in an epoch, as far as its four digits tell.
     static func isTag(_ text: String, of epoch: Epoch) -> Bool {
         text.hasSuffix("." + mark(of: epoch))
     }
 
-    /// The version in a tag's text; nil when it is none of ours.
+    /// The version in a tag's text; nil when it is not one of this service's.
     static func version(of text: String) -> Int64? {
         text.firstIndex(of: ".").flatMap { Int64(text[..<$0], radix: 36) }
     }

@@ -2,13 +2,13 @@ import Crypto
 import StratusRecords
 import StratusStorage
 
-/// Where a device stands in the changes of a zone or of a database: opaque to it, authenticated,
-/// and remembered by nobody but the device.
+/// A device's position in the changes of a zone or of a database: opaque to the device, authenticated, and not stored
+/// by the service.
 ///
-/// Format 3, before sealing: the byte 3, the kind's byte, 16 bytes that stand for the database; then, as
-/// compact numbers (``ByteWriter/write(compact:)``), zone key, zone generation, the mark of the access, cursor,
-/// the version through which tombstones are skipped, the two bounds of a newest-first fetch, and the time of
-/// issue in milliseconds since 1970; then the epochs (``TokenEpochs``). The text is base64.
+/// Format 3, before sealing: the byte 3, the kind's byte, 16 bytes that identify the database; then, as compact numbers
+/// (``ByteWriter/write(compact:)``), zone key, zone generation, the mark of the access, cursor, the version through
+/// which tombstones are skipped, the two bounds of a newest-first fetch, and the time of issue in milliseconds since
+/// 1970; then the epochs (``TokenEpochs``). The text is base64.
 ///
 /// Format 2, which is still read: the byte 2, kind and database as above; then zone key, zone generation, mark
 /// of the access, number and identifier of the epoch, cursor and the rest up to the time of issue, big-endian,
@@ -22,11 +22,11 @@ struct ChangeToken: SealedText, Hashable {
         case zone = 2
     }
 
-    /// What a newest-first fetch must remember between its pages.
+    /// The state of a newest-first fetch between its pages.
     struct Reverse: Hashable {
-        /// Changes from this version on were handed out already.
+        /// Changes from this version on were returned already.
         var below: Int64
-        /// The zone's version when the fetch began: where the device stands after the last page.
+        /// The zone's version when the fetch began: the device's position after the last page.
         var end: Int64
     }
 
@@ -36,26 +36,26 @@ struct ChangeToken: SealedText, Hashable {
     var zone: Int64
     /// 0 in a database's token.
     var generation: Int64
-    /// ``ZoneRights/access``: by which shares the device's user sees the zone; 0 for its owner.
+    /// ``ZoneRights/access``: the shares by which the device's user sees the zone; 0 for its owner.
     var access: Int64
-    /// Those in which ``version`` and the versions before it were taken.
+    /// The epochs in which ``version`` and the versions before it were taken.
     var epochs: TokenEpochs
     /// The version up to which everything was seen.
     var cursor: Int64
-    /// Tombstones up to here are left out: the device began without a token at this version.
+    /// Tombstones up to this version are left out: the device began without a token at it.
     var skipTombstonesThrough: Int64
     var reverse: Reverse?
-    /// Milliseconds since 1970; for an operator who wants to end old tokens.
+    /// Milliseconds since 1970; tokens expire by it when the operator limits their lifetime.
     var issuedMilliseconds: Int64
 
     private static let format: UInt8 = 3
     private static let formatBeforeEpochs: UInt8 = 2
     private static let databaseBytes = 16
 
-    /// The highest version that the token names: when it is intact, all that the token names is.
+    /// The highest version in the token: if it is intact, all versions in the token are.
     var version: Int64 { max(cursor, skipTombstonesThrough, reverse?.end ?? 0) }
 
-    /// What stands for a database in its tokens.
+    /// The bytes that identify a database in its tokens.
     static func mark(of address: DatabaseAddress) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(address.containerAddress.container)

@@ -13,9 +13,9 @@ struct ChangeTokens {
     private let logger: Logger?
 
     /// - Parameters:
-    ///   - reader: the snapshot of which tokens are made.
-    ///   - lifetimeSeconds: how long tokens last that are read.
-    ///   - logger: where it is told when history was lost.
+    ///   - reader: the snapshot for which tokens are made.
+    ///   - lifetimeSeconds: how long a token is valid.
+    ///   - logger: gets a line when history was lost.
     init(
         signer: TokenSigner, address: DatabaseAddress, reader: any StoreReader,
         nowMilliseconds: Int64, lifetimeSeconds: Double = .infinity, logger: Logger? = nil
@@ -53,14 +53,14 @@ struct ChangeTokens {
 
     /// Reads a zone's token.
     ///
-    /// - Throws: ``ServiceError`` when it is not one of this zone, or when what happened since cannot be
-    ///   told any more.
+    /// - Throws: ``ServiceError`` when it is not a token of this zone, or when the changes since then are no longer
+    ///   known.
     func read(_ text: String, for zone: ZoneRow, _ access: Int64 = 0) throws -> ChangeToken {
         guard let token = ChangeToken(text: text, signer: signer), token.kind == .zone,
             token.database == database
         else { throw ServiceError.unknownChangeToken }
         guard token.zone == zone.key.rawValue else {
-            // A zone keeps its key for ever, so the token's zone of this name was lost with all its history.
+            // A zone keeps its key for ever, so the token's zone of this name was lost together with its history.
             var error = ServiceError.unknownChangeToken
             error.lastIntactVersion = 0
             throw error
@@ -73,13 +73,14 @@ struct ChangeTokens {
         return token
     }
 
-    /// The same with what a device knows besides its token: change tags of what it sent since.
+    /// Reads a zone's token together with the change tags of what the device sent since.
     ///
-    /// - Throws: the error of an expired token, too, when one of these was lost.
+    /// - Throws: also the error of an expired token, when the history of one of these was lost.
     func read(
         _ text: String?, knowing tags: [String], for zone: ZoneRow, _ access: Int64 = 0
     ) throws -> ChangeToken? {
-        // Of the lost ones the earliest: another may be of what was saved since, with a number that was given before.
+        // The earliest of the lost ones: another tag may be of a record saved since, under a number that was used
+        // before.
         var lost: Int64?
         var newest: Int64 = 0
         for tag in tags.prefix(ChangesZone.Item.knownChangeTagLimit) {
@@ -96,7 +97,7 @@ struct ChangeTokens {
             if let known = error.lastIntactVersion, let text, known < versionClaimed(by: text) {
                 error.lastIntactVersion = min(known, lost ?? known)
             } else if lost == nil, let text, arePurged(after: text, in: zone) {
-                // Nothing was lost, and nobody can say any more what was deleted since.
+                // No history was lost, but the deletions since are no longer known.
                 error.lastIntactVersion = nil
             } else {
                 error.lastIntactVersion = error.lastIntactVersion.map { max($0, lost ?? newest) }
@@ -116,7 +117,7 @@ struct ChangeTokens {
         ChangeToken(text: text, signer: signer)?.version ?? 0
     }
 
-    /// Reads the database's token, as ``read(_:for:)`` does a zone's.
+    /// Reads the database's token, in the way of ``read(_:for:)``.
     func readDatabaseToken(_ text: String, version: Int64) throws -> ChangeToken {
         guard let token = ChangeToken(text: text, signer: signer), token.kind == .database,
             token.database == database
@@ -128,14 +129,14 @@ struct ChangeTokens {
         return token
     }
 
-    /// The same with other tokens that the device was given since, and from which it did not fetch.
+    /// Reads the database's token together with other tokens that the device got since and did not fetch from.
     ///
-    /// - Throws: the error of an expired token, too, when the history of one was lost.
+    /// - Throws: also the error of an expired token, when the history of one of these was lost.
     func readDatabaseToken(
         _ text: String?, knowing known: [String], version: Int64
     ) throws -> ChangeToken? {
         let token = try text.map { try readDatabaseToken($0, version: version) }
-        // As for a zone.
+        // The earliest, as for a zone.
         var lost: Int64?
         for text in known.prefix(ChangesDatabase.Request.knownSyncTokenLimit) {
             guard let known = ChangeToken(text: text, signer: signer), known.kind == .database,
@@ -152,8 +153,8 @@ struct ChangeTokens {
         Double(nowMilliseconds - token.issuedMilliseconds) <= lifetimeSeconds * 1000
     }
 
-    /// The last version that the token's device and this database have in common: the token's own, unless
-    /// history was lost, as by a copy that was put back.
+    /// The last version that the token's device and this database have in common: the token's own, unless history was
+    /// lost, as by restoring a backup.
     private func intactVersion(
         of token: ChangeToken, in zone: ZoneRow.Key?, present: Int64
     ) throws -> Int64 {
@@ -169,9 +170,9 @@ struct ChangeTokens {
 }
 
 extension RequestContext {
-    /// The tokens of a database's feeds at one of its snapshots.
+    /// Makes and checks the tokens of a database's feeds in one of its snapshots.
     ///
-    /// - Parameter logger: where it is told when history was lost.
+    /// - Parameter logger: gets a line when history was lost.
     func changeTokens(
         _ signer: TokenSigner, of address: DatabaseAddress, _ reader: any StoreReader,
         logger: Logger? = nil

@@ -5,13 +5,13 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// Where a page of a query ended: the position of its last record, so that records which come or go
-/// between two pages neither repeat nor hide others, and a restart changes nothing.
+/// Where a page of a query ended: the position of its last record, so that records that are added or removed between
+/// two pages do not cause others to be repeated or left out. A restart does not matter.
 ///
-/// Format 2, before sealing: the byte 2, 16 bytes that stand for the database, 16 for the query, its zone
-/// and the caller, the numbers of the index and of its stretch as two bytes each, zone name and record
-/// name as counted strings, the number of keys as two bytes, and the keys as counted bytes. The text is
-/// base64. It is concealed, since a page may end at a record that the caller may not see.
+/// Format 2, before sealing: the byte 2, 16 bytes that identify the database, 16 for the query, its zone and the
+/// caller, the numbers of the index and of its stretch as two bytes each, zone name and record name as counted strings,
+/// the number of keys as two bytes, and the keys as counted bytes. The text is base64. It is encrypted, since a page
+/// may end at a record that the caller may not see.
 struct ContinuationMarker: Hashable {
     var database: [UInt8]
     var query: [UInt8]
@@ -20,7 +20,7 @@ struct ContinuationMarker: Hashable {
     private static let format: UInt8 = 2
     private static let markBytes = 16
 
-    /// What stands for a caller's query in its markers.
+    /// The bytes that identify a caller's query in its markers.
     static func mark(
         of request: RecordsQuery.Request, in zoneNames: [String], caller: String?
     ) throws -> [UInt8] {
@@ -76,7 +76,7 @@ extension ContinuationMarker {
             guard Int(count) == keys else { throw foreign }
             for _ in 0..<keys { position.place.keys.append(try reader.counted()) }
         } catch is ByteReader.Malformed {
-            // Sealed by us yet malformed: a format of another version.
+            // Sealed by this service but malformed: a format of another version.
             throw foreign
         }
     }

@@ -1,13 +1,13 @@
 import StratusRecords
 import StratusWire
 
-/// A text that only this service can have made: handed out, read back, and remembered by nobody here.
+/// A text that only this service can make: it is given to clients, read back, and not stored here.
 ///
 /// Its bytes have a format of the type's own, are authenticated for one purpose, and become base64.
 protocol SealedText {
     static var purpose: TokenSigner.Purpose { get }
 
-    /// Whether the text stands in addresses, which want another alphabet of base64.
+    /// Whether the text is used in addresses, which need URL-safe base64.
     static var isInAddresses: Bool { get }
 
     func write(to writer: inout ByteWriter)
@@ -24,7 +24,7 @@ extension SealedText {
         return Self.isInAddresses ? Base64.addressText(sealed) : Base64.text(sealed)
     }
 
-    /// Reads a text; nil when it is none of ours.
+    /// Reads a text; nil when this service did not make it.
     init?(text: String, signer: TokenSigner) {
         let sealed = Self.isInAddresses ? Base64.bytes(addressText: text) : Base64.bytes(text)
         guard let sealed, let bytes = signer.opened(sealed, for: Self.purpose) else { return nil }
@@ -32,7 +32,7 @@ extension SealedText {
         do {
             try self.init(from: &reader)
         } catch {
-            // Sealed by us yet malformed: a format of another version, which is as good as none.
+            // Sealed by this service but malformed: a format of another version, which is treated like a foreign text.
             return nil
         }
     }

@@ -2,16 +2,16 @@ import StratusStorage
 
 /// The epochs that a change token names: the one in which its version was taken, and those before it.
 ///
-/// They say which history the token is of, so that whoever has another one finds where the two parted. In
-/// bytes: the epoch's number, compact; unless it is 0, eight bytes of its identifier, the number of ancestors as
-/// one byte, and for each of them by how much its number is lower than that of the epoch after it, compact, four
-/// bytes of its identifier, and its last version, compact.
+/// They identify the history of the token, so that a service with another history finds where the two diverged. In
+/// bytes: the epoch's number, compact; unless it is 0, eight bytes of its identifier, the number of ancestors as one
+/// byte, and for each of them by how much its number is lower than that of the epoch after it, compact, four bytes of
+/// its identifier, and its last version, compact.
 struct TokenEpochs: Hashable {
     /// An epoch before the token's own.
     struct Ancestor: Hashable {
         var number: Int64
-        /// A part of the identifier. A service with another epoch of this number takes it for its own once
-        /// in four thousand million times.
+        /// A part of the identifier. Another epoch with the same number matches it by chance once in four thousand
+        /// million times.
         var check: UInt32
         /// The version of the zone or database when the epoch after it began.
         var end: Int64
@@ -25,8 +25,8 @@ struct TokenEpochs: Hashable {
         }
     }
 
-    /// How many epochs before its own a token names: so many starts of a service may lie between the copy of
-    /// a folder and the token for the place where both parted to be found.
+    /// How many earlier epochs a token names: up to so many starts of a service may lie between the copy of a folder
+    /// and the token if the point where the two diverged is to be found.
     static let ancestors = 16
 
     /// Nil in a token of version 0, before which there is nothing.
@@ -53,11 +53,11 @@ struct TokenEpochs: Hashable {
 
     // MARK: What is intact
 
-    /// The last version of what a token's device saw that is the case here too.
+    /// The last version of what a token's device saw that is also in this history.
     ///
-    /// Never too high. An epoch is written by one process, so of two histories that have it both have the
-    /// beginning of the same sequence of versions, and all before it: they agree up to where the first of them
-    /// went on in another epoch, or ends. And a token shows nothing above its own version.
+    /// Never too high. An epoch is written by one process. Two histories that both contain it share the beginning of
+    /// its sequence of versions, and everything before it: they agree up to where the first of them continued in
+    /// another epoch, or ends. And a token shows nothing above its own version.
     ///
     /// - Parameters:
     ///   - version: the token's (``ChangeToken/version``).
@@ -107,22 +107,22 @@ struct TokenEpochs: Hashable {
     }
 }
 
-/// The epochs of a database and its zones in one snapshot, read when they are asked for.
+/// The epochs of a database and its zones in one snapshot, read on demand.
 ///
-/// The newest ones of one zone are kept: they are asked for to read its token and to make its next one.
+/// The newest ones of one zone are cached: they are needed to read its token and to make its next one.
 final class EpochHistory {
     private static let kept = TokenEpochs.ancestors + 1
 
     private let reader: any StoreReader
     private var zone: ZoneRow.Key?
-    /// The newest first; nil before they were asked for.
+    /// The newest first; nil until they are read.
     private var newest: [EpochRow]?
 
     init(_ reader: any StoreReader) {
         self.reader = reader
     }
 
-    /// The epochs in which a version of a zone, or with nil of the database, and those before it were taken.
+    /// The epochs in which a version of a zone or, with nil, of the database was taken, and the versions before it.
     func epochs(of zone: ZoneRow.Key?, through version: Int64) throws -> TokenEpochs {
         guard version > 0 else { return TokenEpochs(own: nil) }
         let newest = try newest(of: zone)
@@ -131,7 +131,7 @@ final class EpochHistory {
         return TokenEpochs(try reader.epochs(of: zone, before: version, limit: Self.kept))
     }
 
-    /// The epoch of a number, and the version at which it ended; nil while it has not.
+    /// The epoch with a number, and the version at which it ended; nil while it lasts.
     func epoch(_ number: Int64, of zone: ZoneRow.Key?) throws -> (Epoch, end: Int64?)? {
         let newest = try newest(of: zone)
         if let index = newest.firstIndex(where: { $0.epoch.number == number }) {
@@ -143,14 +143,14 @@ final class EpochHistory {
         return (row.epoch, rows.dropFirst().first?.startVersion)
     }
 
-    /// The last version that this history and the one in which a change tag was given have in common, at the
-    /// most the tag's own; 0 where they have nothing.
+    /// The last version that this history and that of a change tag have in common, at most the tag's own; 0 when they
+    /// have nothing in common.
     ///
-    /// As of a token's epochs: both have the beginning of what was written in the tag's epoch.
+    /// As for a token's epochs: both have the beginning of what was written in the tag's epoch.
     func intactVersion(ofTag tag: String, in zone: ZoneRow) throws -> Int64 {
         guard let version = ChangeTag.version(of: tag) else { return 0 }
         let rows = try reader.epochs(of: zone.key, before: version, limit: Self.kept)
-        // The first is the one in which that version was taken here, and ends at it or later.
+        // The first epoch is the one in which that version was taken here; it ends at that version or later.
         var end = zone.version
         for row in rows {
             if ChangeTag.isTag(tag, of: row.epoch) { return min(version, end) }

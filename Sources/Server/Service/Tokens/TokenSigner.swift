@@ -6,12 +6,12 @@ import Crypto
     import Foundation
 #endif
 
-/// Authenticates the tokens that the service hands out and takes back: it need not remember them.
+/// Authenticates the tokens that the service issues and reads back, so that it need not store them.
 ///
 /// A sealed token is its bytes followed by the first 16 bytes of HMAC-SHA256 over purpose and bytes,
 /// so a token of one kind never passes for another.
 struct TokenSigner: Sendable {
-    /// What a token is for. The raw value is part of what is authenticated.
+    /// The use of a token. The raw value is part of what is authenticated.
     enum Purpose: UInt8 {
         case changeToken = 1
         case continuationMarker = 2
@@ -31,7 +31,7 @@ struct TokenSigner: Sendable {
     private static let codeBytes = 16
 
     private let key: SymmetricKey
-    /// With the key in it, copied for each code: putting it in costs more than a code.
+    /// Initialised with the key and copied for each code: the initialisation costs more than a code.
     private let keyed: HMAC<SHA256>
 
     init(key: [UInt8]) {
@@ -43,29 +43,29 @@ struct TokenSigner: Sendable {
         bytes + code(bytes[...], purpose)
     }
 
-    /// The bytes that were sealed; nil when they were made or changed by somebody else.
+    /// The bytes that were sealed; nil when they were not sealed by this service, or were changed.
     func opened(_ sealed: [UInt8], for purpose: Purpose) -> [UInt8]? {
         guard sealed.count > Self.codeBytes else { return nil }
         let bytes = sealed.dropLast(Self.codeBytes)
-        // Compared without an early end, so that the time tells nothing about the right code.
+        // Compared in constant time, so that the time reveals nothing about the right code.
         let difference = zip(code(bytes, purpose), sealed.suffix(Self.codeBytes))
             .reduce(0) { $0 | ($1.0 ^ $1.1) }
         return difference == 0 ? Array(bytes) : nil
     }
 
-    /// The bytes sealed so that nobody else can read them either: AES-GCM under a key of the purpose.
+    /// Encrypts the bytes, so that nobody else can read them either: AES-GCM with a key of the purpose.
     ///
-    /// The nonce is the bytes' own code: the same bytes give the same text, and different bytes share a
-    /// nonce no sooner than a random one would be drawn twice.
+    /// The nonce is the bytes' own code: equal bytes give equal texts, and different bytes share a nonce no more often
+    /// than random ones would.
     func concealed(_ bytes: [UInt8], for purpose: Purpose) throws -> [UInt8] {
         let nonce = try AES.GCM.Nonce(data: fullCode(bytes[...], purpose).prefix(12))
         let box = try AES.GCM.seal(bytes, using: concealingKey(for: purpose), nonce: nonce)
         return Array(nonce) + box.ciphertext + box.tag
     }
 
-    /// The bytes that were concealed; nil when they were made or changed by somebody else.
+    /// The bytes that were encrypted; nil when this service did not encrypt them, or they were changed.
     func revealed(_ concealed: [UInt8], for purpose: Purpose) -> [UInt8]? {
-        // What does not open is not ours, however it fails.
+        // Whatever the failure, this service did not make the text: the caller treats it as a foreign one.
         guard let box = try? AES.GCM.SealedBox(combined: concealed),
             let bytes = try? AES.GCM.open(box, using: concealingKey(for: purpose))
         else { return nil }
@@ -77,7 +77,7 @@ struct TokenSigner: Sendable {
             inputKeyMaterial: key, info: [purpose.rawValue], outputByteCount: 32)
     }
 
-    /// 32 bytes that only this service makes of these.
+    /// A code of 32 bytes that only this service can compute.
     func code(of bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
         fullCode(bytes[...], purpose)
     }

@@ -1,7 +1,7 @@
 import StratusStorage
 import Synchronization
 
-/// The token signer of a service: made of the directory's key at its first use.
+/// The token signer of a service, made from the directory's key at its first use.
 final class TokenSignerSource: Sendable {
     private let directory: any Directory
     private let known = Mutex<TokenSigner?>(nil)

@@ -1,9 +1,9 @@
 import StratusRecords
 
-/// The proof of a sign-in that travels with requests and is replaced with every answer.
+/// The proof of a sign-in: it is sent with each request and replaced with every answer.
 ///
-/// Format 1, before sealing: the byte 1, the session's identifier as a counted string, and the time of
-/// issue in milliseconds since 1970 as eight bytes. The text is base64 for addresses.
+/// Format 1, before sealing: the byte 1, the session's identifier as a counted string, and the time of issue in
+/// milliseconds since 1970 as eight bytes. The text is URL-safe base64.
 struct WebAuthToken: SealedText, Hashable {
     static let purpose = TokenSigner.Purpose.webAuthToken
     static let isInAddresses = true

@@ -1,15 +1,16 @@
 import Crypto
 import Foundation
 
-/// What a backup consists of. Its file is written last: a folder without it is no whole backup.
+/// The contents of a backup. Its file is written last: a folder without it is not a complete
+/// backup.
 package struct BackupManifest: Codable, Hashable, Sendable {
     package static let currentFormat = "stratus backup 1"
     static let fileName = "manifest.json"
-    /// The folder of the copies, in the backup's folder: laid out as a data folder is.
+    /// The folder of the copies, inside the backup's folder, with the layout of a data folder.
     static let dataName = "data"
 
     package struct File: Codable, Hashable, Sendable {
-        /// Below the folder of the copies.
+        /// The path below the folder of the copies.
         package var path: String
         package var sizeBytes: Int64
         /// Hexadecimal.
@@ -56,7 +57,7 @@ package struct BackupManifest: Codable, Hashable, Sendable {
         }
     }
 
-    /// Writes the manifest, so that it is there whole or not at all.
+    /// Writes the manifest so that it exists completely or not at all.
     func write(in backup: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -68,7 +69,7 @@ package struct BackupManifest: Codable, Hashable, Sendable {
     }
 }
 
-/// Why a backup was not taken or not put back, and what to do.
+/// Why a backup was not taken or not restored, and what to do.
 package struct BackupRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
 
@@ -81,7 +82,8 @@ package struct BackupRefusal: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Files and folders that are their user's alone, and on the disk when a function returns.
+/// Files and folders that only their owner can access, and that are on the disk when a function
+/// returns.
 enum PrivateFile {
     private static let pieceBytes = 1 << 20
 
@@ -108,7 +110,7 @@ enum PrivateFile {
         guard fsync(file) == 0 else { throw BackupRefusal.unwritable(path) }
     }
 
-    /// Copies a file that does not change; its bytes are on the disk then.
+    /// Copies a file that does not change. When it returns, the bytes are on the disk.
     static func copy(_ source: String, to destination: String) throws {
         let from = open(source, O_RDONLY | O_CLOEXEC)
         guard from >= 0 else { throw BackupRefusal.unwritable(source) }

@@ -1,7 +1,7 @@
 import StratusRuntime
 import StratusStorage
 
-/// What an operator does to all databases, one after the other.
+/// An operator's actions on all databases, one after the other.
 struct DatabaseUpkeep: Sendable {
     let storage: any StorageEngine
     let tombstones: TombstonePurge
@@ -10,17 +10,17 @@ struct DatabaseUpkeep: Sendable {
     /// Begins a new epoch in every database.
     ///
     /// - Returns: how many databases there are.
-    /// - Throws: when all others are done, what is wrong with one that is damaged.
+    /// - Throws: after all others are done, the error of a damaged one.
     func beginEpochs() async throws -> Int {
         try await forEveryDatabase { store in
             _ = try await store.write { try $0.beginEpoch() }
         }
     }
 
-    /// Purges tombstones whatever part of the rows they are.
+    /// Purges tombstones, whatever share of the rows they are.
     ///
-    /// - Returns: how many went.
-    /// - Throws: when all others are done, what is wrong with one that is damaged.
+    /// - Returns: the number of purged tombstones.
+    /// - Throws: after all others are done, the error of a damaged one.
     func purgeTombstones(olderThanSeconds ageSeconds: Double) async throws -> Int {
         var purged = 0
         _ = try await forEveryDatabase { store in
@@ -40,7 +40,8 @@ struct DatabaseUpkeep: Sendable {
             do {
                 try await work(try await storage.store(for: address))
             } catch let error as StorageError where error.database != nil {
-                // One user's trouble keeps nobody else from what has to be done.
+                // A damaged database does not prevent the work on the others; its error is thrown
+                // at the end.
                 damage = damage ?? error
             }
         }

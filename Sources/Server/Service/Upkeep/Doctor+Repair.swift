@@ -5,18 +5,18 @@ import StratusStorage
 import StratusWire
 
 extension Doctor {
-    /// Rebuilds what is derived from records where an examination found it wrong: index entries, the
-    /// references by their targets, who holds which asset, shares and the access by them, the roots under
-    /// which records are shared, and the counters. Then examines again.
+    /// Rebuilds the derived rows that an examination found wrong: index entries, the references by their targets, the
+    /// holders of assets, shares and the access by them, the roots under which records are shared, and the counters.
+    /// Then examines again.
     ///
-    /// A database is rebuilt in one transaction, so that a crash leaves it as it was. Records themselves
-    /// are not changed, except that one whose shared root was wrong gets a version, so that participants'
-    /// devices hear of it. Needs the folder alone.
+    /// A database is rebuilt in one transaction, so that a crash leaves it as it was. Records themselves are not
+    /// changed, except that one whose shared root was wrong gets a new version, so that participants' devices fetch it.
+    /// Needs exclusive access to the folder.
     ///
     /// - Parameters:
-    ///   - dropsDamaged: Whether rows whose checksum does not match are given up: of a record a tombstone is
-    ///     left, so that the changes of its zone can be fetched again, and devices that had it delete it.
-    ///   - world: Its time is the tombstones'.
+    ///   - dropsDamaged: Whether rows whose checksum does not match are given up. A record leaves a tombstone, so that
+    ///     the changes of its zone can be fetched again, and devices that had the record delete it.
+    ///   - world: The source of the tombstones' times.
     /// - Returns: What is still wrong, and what was done.
     package func repair(
         dropsDamaged: Bool = false, world: World = .live
@@ -24,7 +24,7 @@ extension Doctor {
         let before = try await examine()
         let paths = Set(
             before.findings.filter { $0.isRebuilt || dropsDamaged && $0.isDamagedRow }.map(\.path))
-        // Rows of a file that is not whole say nothing.
+        // Rows of a damaged file are not reliable, so nothing is derived from them.
         let damaged = Set(before.findings.filter(\.isDamage).map(\.path))
         var repair = Repair(diagnosis: before)
         for address in try await storage.databases() {
@@ -46,9 +46,9 @@ extension Doctor {
         return repair
     }
 
-    /// What a repair came to.
+    /// The result of a repair.
     package struct Repair: Sendable {
-        /// After it.
+        /// The examination after the repair.
         package var diagnosis: Diagnosis
         /// The paths of the databases that were rebuilt.
         package var rebuilt: [String] = []
@@ -56,7 +56,8 @@ extension Doctor {
         package var dropped: [String] = []
     }
 
-    /// What these records said cannot be read, so nobody is notified; the changes of their zones tell it.
+    /// The contents of these records cannot be read, so nobody is notified; devices see the deletions in the changes of
+    /// the zones.
     private static func leaveTombstones(
         of records: [RecordRow], in rows: any RecordTransaction, _ nowMilliseconds: Int64
     ) throws {
@@ -69,7 +70,7 @@ extension Doctor {
                     var row = record.tombstone(
                         modifier: record.modifier, device: "", milliseconds: nowMilliseconds)
                     row.creatorDevice = ""
-                    // Without the row before, from which nothing can be derived.
+                    // Without the previous row, since nothing can be derived from it.
                     try writer.put(RecordWrite(row: row, fields: [], references: [], old: nil))
                 }
             }
@@ -78,7 +79,7 @@ extension Doctor {
 }
 
 extension RecordAuthor {
-    /// Nobody, on no device; nobody is notified.
+    /// The author of a repair: no user and no device, and nobody is notified.
     fileprivate static var doctor: RecordAuthor {
         RecordAuthor(
             user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
@@ -86,14 +87,14 @@ extension RecordAuthor {
     }
 }
 
-/// The derived rows of one zone, made anew from its records by the maintainers that keep them.
+/// The derived rows of one zone, rebuilt from its records by the maintainers that normally keep them.
 private struct ZoneRebuilding {
     private let zone: ZoneRow
     private var indexes = IndexMaintainer()
     private let references = ReferenceMaintainer()
     private var shares = ShareMaintainer()
     private let assets = AssetMaintainer()
-    /// The parents of the zone's living records, and the roots under which they say that they lie.
+    /// The parents of the zone's living records, and the roots that their rows name.
     private var parents: [String: String] = [:]
     private var roots: [String: String] = [:]
 
@@ -129,15 +130,14 @@ private struct ZoneRebuilding {
         let isComplete = try StoredAssets.blobs(in: row.payload).allSatisfy {
             try rows.asset($0.sha256) != nil
         }
-        // A record whose asset the database does not know keeps its finding.
+        // A record whose asset is not in the database keeps its finding.
         if isComplete { try assets.stored(write, in: rows) }
         guard row.type != ShareDictionary.recordType else { return }
         parents[row.name] = row.parent
         roots[row.name] = row.shareRoot
     }
 
-    /// Moves the records that say they lie under a root that is not shared, or under another one than
-    /// they do.
+    /// Corrects the records whose rows name a root that is not shared, or another root than theirs.
     private func rebuildRoots(_ rows: any RecordTransaction) throws {
         let shared = Set(try rows.shares(in: zone.key, limit: .max).compactMap(\.root))
         guard !shared.isEmpty || !roots.isEmpty else { return }
@@ -164,7 +164,7 @@ private struct ZoneRebuilding {
         }
     }
 
-    /// The nearest shared record from this one upwards.
+    /// The nearest shared record, from this one upwards.
     private func root(of name: String, among shared: Set<String>) -> String? {
         var seen: Set<String> = []
         var current: String? = name

@@ -4,7 +4,7 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
-/// Examines a whole data folder: the files, the rows, and what the stored bytes mean.
+/// Examines a whole data folder: the files, the rows, and whether the stored bytes are valid.
 ///
 /// ```swift
 /// let storage = try SQLiteStorageEngine(folder: "/var/lib/stratus", access: .beside)
@@ -12,7 +12,7 @@ import StratusWire
 /// print(diagnosis.isHealthy)
 /// ```
 public struct Doctor: Sendable {
-    /// What an examination came to.
+    /// The result of an examination.
     public struct Diagnosis: Hashable, Sendable {
         public var folder: FolderCheck
         /// Living records and tombstones that were read.
@@ -31,10 +31,10 @@ public struct Doctor: Sendable {
         self.storage = storage
     }
 
-    /// Reads everything. Changes nothing; a service may be at work on the folder.
+    /// Reads everything and changes nothing; a service may be running on the folder.
     ///
-    /// - Throws: `StorageError` when the folder itself cannot be read. What is wrong with a file or a
-    ///   record is a finding.
+    /// - Throws: `StorageError` when the folder itself cannot be read. An error of a single file or record is a
+    ///   finding.
     public func examine() async throws -> Diagnosis {
         var diagnosis = Diagnosis(folder: try await storage.check())
         let damaged = Set(diagnosis.findings.map(\.path))
@@ -51,7 +51,7 @@ public struct Doctor: Sendable {
 }
 
 extension Doctor {
-    /// Reads what the stored bytes of one database mean, whose file is whole.
+    /// Examines the contents of one database whose file is intact.
     package func contents(
         of address: DatabaseAddress
     ) async throws -> (records: Int, findings: [Finding]) {
@@ -83,14 +83,14 @@ extension Doctor {
     }
 }
 
-/// What the stored bytes of one database mean, read in one snapshot.
+/// The contents of one database, read in one snapshot.
 private struct StoredContents {
     static let invariants = 11
 
     let path: String
     let schema: ContainerSchema
     private(set) var records = 0
-    /// The blobs that records hold.
+    /// The blobs of the assets that records hold.
     private(set) var assets: Set<BlobName> = []
     private(set) var findings: [Finding] = []
 
@@ -120,7 +120,7 @@ private struct StoredContents {
             do {
                 _ = try row.subscription()
             } catch {
-                // That it cannot be read is the finding, whatever the error says.
+                // The finding says all there is to say: the subscription cannot be read.
                 report("A subscription can be read.", row.identifier)
             }
         }
@@ -128,8 +128,8 @@ private struct StoredContents {
             do {
                 if ShareEvent(bytes: row.body) == nil { _ = try OutboxEvent(bytes: row.body) }
             } catch {
-                // That it cannot be read is the finding, whatever the error says.
-                report("What waits to be dispatched can be read.", "\(row.identifier)")
+                // The finding says all there is to say: the event cannot be read.
+                report("An event of the outbox can be read.", "\(row.identifier)")
             }
         }
     }
@@ -143,13 +143,13 @@ private struct StoredContents {
         do {
             let isShare = try RecordSharing(row).share != nil
             if isShare != (row.type == ShareDictionary.recordType) {
-                report("Shares and no other records say what a share says.", row.name)
+                report("Shares, and no other records, have the data of a share.", row.name)
             }
         } catch {
-            // That it cannot be read is the finding, whatever the error says.
-            report("What a record says of sharing can be read.", row.name)
+            // The finding says all there is to say: the sharing data cannot be read.
+            report("The sharing data of a record can be read.", row.name)
         }
-        // The service makes these two by itself; a user's record has the type before any field of it.
+        // The service creates these two types itself; a user's record has its type before any field of it.
         let isBuiltIn = [ShareDictionary.recordType, UsersRecord.type].contains(row.type)
         guard schema.hasType(row.type) || isBuiltIn else {
             return report("A record's type is in its container's schema.", row.name)
@@ -158,7 +158,7 @@ private struct StoredContents {
         do {
             fields = try RecordFields.encoded(row.payload).values()
         } catch {
-            // That it cannot be read is the finding, whatever the error says.
+            // The finding says all there is to say: the fields cannot be read.
             return report("A record's fields can be read.", row.name)
         }
         if try !indexes.hasEntries(of: row, in: reader) {

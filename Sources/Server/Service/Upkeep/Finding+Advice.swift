@@ -1,13 +1,13 @@
 import StratusStorage
 
 extension Finding {
-    /// Whether ``Doctor/repair()`` rebuilds what is wrong, as it is derived from records.
+    /// Whether ``Doctor/repair()`` rebuilds the rows, because they are derived from records.
     package var isRebuilt: Bool { Self.rebuilt.contains(invariant) }
 
-    /// Whether the file itself is damaged, so that its rows say nothing.
+    /// Whether the file itself is damaged, so that its rows are not reliable.
     var isDamage: Bool { Self.damage.contains(invariant) }
 
-    /// Whether a row is damaged in a file that is whole.
+    /// Whether a row is damaged in a file that is otherwise intact.
     var isDamagedRow: Bool {
         invariant == "A row has the checksum that was computed when it was written."
     }
@@ -37,13 +37,13 @@ extension Finding {
     private static let rebuilt: Set = [
         "A database counts the bytes of its records.",
         "A share has its record.",
-        "What lies under a root is shared.",
-        "Access is by a share.",
-        "Who has a reference with an action is there.",
+        "A root that a record names as shared has a share.",
+        "Access belongs to a share.",
+        "A record that has a reference with an action exists.",
         "A reference with an action is found by its target.",
         "A replaced state was replaced at a version that its zone has reached.",
         "An asset is held by as many records as are counted.",
-        "A record that holds an asset is there, and so is the asset.",
+        "A record that holds an asset exists, and so does the asset.",
         "The size of all assets is their sum.",
         "An entry of an index belongs to a record of its type.",
         "An index has the entries of each record.",

@@ -2,12 +2,12 @@ import Foundation
 import StratusRuntime
 import StratusStorage
 
-/// Takes a backup of a data folder, beside the service that may be at work on it.
+/// Takes a backup of a data folder, while a service may be running on it.
 ///
 /// Everything that was acknowledged before the backup began is in it:
 /// * each database as it was at one moment (``SQLiteCopy``);
-/// * the assets of a database after it: their files never change, and are kept for two days after the
-///   last record let go of them;
+/// * then the assets of a database: their files never change, and are kept for two days after the last record released
+/// them;
 /// * the directory last: what a save needs there is written before the save.
 ///
 /// The manifest is written when all of that is on the disk.
@@ -19,17 +19,17 @@ package struct FolderBackup: Sendable {
     /// - Parameters:
     ///   - source: the data folder.
     ///   - backup: a folder that does not exist yet, or is empty.
-    ///   - world: its time stands in the manifest.
+    ///   - world: the source of the time in the manifest.
     package init(of source: String, to backup: String, world: World = .live) {
         self.source = source
         self.backup = backup
         manifest = BackupManifest(beganMilliseconds: world.nowMilliseconds())
     }
 
-    /// Waits for the disk.
+    /// Takes the backup. Blocks on the disk.
     ///
-    /// - Throws: ``BackupRefusal`` or `StorageError`. A database that is damaged is told in the
-    ///   manifest: it must not keep those of others from being backed up.
+    /// - Throws: ``BackupRefusal`` or `StorageError`. A damaged database is listed in the manifest and does not keep
+    ///   the others from being backed up.
     package mutating func take() throws -> BackupManifest {
         guard access(source + "/directory.sqlite", F_OK) == 0 else {
             throw BackupRefusal("There is no data folder at \(source).")
@@ -70,7 +70,7 @@ package struct FolderBackup: Sendable {
             let assets = String(path.dropLast(".sqlite".count)) + ".assets"
             for file in try FolderFiles.files(below: assets, in: source) { try copyAsset(file) }
         }
-        // A database whose file is gone is known by its mark.
+        // A database whose file is missing is known by its high-water mark file.
         for name in names where name.hasSuffix(".mark") {
             let path = folder + "/" + name.dropLast(".mark".count) + ".sqlite"
             if let loss = try SQLiteCopy.loss(ofMissing: source + "/" + path) {
@@ -84,21 +84,21 @@ package struct FolderBackup: Sendable {
         do {
             try SQLiteCopy.copy(source + "/" + path, to: target(path))
         } catch {
-            // It is not part of the backup; why is thrown.
+            // The incomplete copy is removed; the error is thrown.
             unlink(target(path))
-            // An environment that was reset since it was listed has no databases any more.
+            // The environment was reset since it was listed, and has no databases any more.
             if access(source + "/" + path, F_OK) != 0 { return }
             throw error
         }
         try note(path)
     }
 
-    /// The same file under a second name where the file system allows it: no asset ever changes.
+    /// Makes a hard link to the file where the file system allows it, since assets never change.
     private mutating func copyAsset(_ path: String) throws {
         try makeFolders(above: path)
         let from = source + "/" + path
         if link(from, target(path)) != 0 {
-            // Nobody held it when the list was made, or it would be there: it was collected.
+            // No record held the asset any more, and it was collected since it was listed.
             if errno == ENOENT { return }
             try PrivateFile.copy(from, to: target(path))
         }
@@ -139,13 +139,13 @@ enum FolderFiles {
         return folders
     }
 
-    /// All files below a folder, whose subfolders are read too.
+    /// All files below a folder and its subfolders.
     static func files(below folder: String, in root: String) throws -> [String] {
         var files: [String] = []
         for name in try names(in: root + "/" + folder) {
             let path = folder + "/" + name
             var status = stat()
-            // What went since it was listed is no file of the folder.
+            // Removed since it was listed: it is no longer a file of the folder.
             guard lstat(root + "/" + path, &status) == 0 else { continue }
             switch status.st_mode & S_IFMT {
             case S_IFDIR: files += try self.files(below: path, in: root)
@@ -156,13 +156,13 @@ enum FolderFiles {
         return files
     }
 
-    /// The folders on the way to a file, the uppermost first.
+    /// The folders above a file, the topmost first.
     static func folders(above path: String) -> [String] {
         let parts = path.split(separator: "/")
         return (1..<max(parts.count, 1)).map { parts.prefix($0).joined(separator: "/") }
     }
 
-    /// The names in a folder, in their order; none when it is not there or is no folder.
+    /// The sorted names in a folder; empty when it does not exist or is not a folder.
     static func names(in folder: String) throws -> [String] {
         var status = stat()
         guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return [] }

@@ -2,42 +2,42 @@ import Foundation
 import StratusRuntime
 import StratusStorage
 
-/// Puts a backup in the place of a data folder's content.
+/// Replaces a data folder's content by a backup.
 ///
-/// In this order, so that a crash at any moment leaves what was there or what was restored:
+/// In this order, so that a crash at any moment leaves either the old or the restored content:
 /// 1. The folder is locked, as a service locks it.
 /// 2. The files are copied into `restoring` and compared with the manifest.
 /// 3. `begin` gives each database a new history there: devices have seen changes that the backup lacks.
-/// 4. `FolderExchange` moves what was there to `replaced-<time>`, and what was restored in its place. What
-///    interrupts it, the next service or restore completes.
+/// 4. `FolderExchange` moves the old content to `replaced-<time>`, and the restored content into its place. If it is
+/// interrupted, the next service or restore completes it.
 package struct FolderRestore: Sendable {
     private let backup: String
     private let folder: String
     private let nowMilliseconds: Int64
 
-    /// What a restore came to.
+    /// The result of a restore.
     package struct Outcome: Hashable, Sendable {
         package var files = 0
-        /// Where what was there is now; nil when there was nothing.
+        /// Where the old content is now; nil when there was none.
         package var replaced: String?
-        /// The databases that the backup lacks, as they were damaged.
+        /// The databases that the backup lacks, because they were damaged.
         package var missing: [BackupManifest.Missing] = []
     }
 
-    /// - Parameter world: its time names the folder of what was there.
+    /// - Parameter world: the source of the time that names the folder of the old content.
     package init(of backup: String, to folder: String, world: World = .live) {
         self.backup = backup
         self.folder = folder
         nowMilliseconds = world.nowMilliseconds()
     }
 
-    /// Waits for the disk.
+    /// Restores the backup. Blocks on the disk.
     ///
     /// - Parameters:
-    ///   - takesPart: whether a backup is put back that lacks databases.
+    ///   - takesPart: whether to restore a backup that lacks databases.
     ///   - begin: begins new histories in the folder that it is given.
-    /// - Throws: ``BackupRefusal`` or `StorageError`; the folder is as it was then, unless step 4 was
-    ///   reached, which whoever opens the folder next completes.
+    /// - Throws: ``BackupRefusal`` or `StorageError`. The folder is then unchanged, unless step 4 was reached, which is
+    ///   completed when the folder is opened next.
     package func put(
         takesPart: Bool = false, begin: (_ folder: String) async throws -> Void
     ) async throws -> Outcome {
@@ -48,7 +48,7 @@ package struct FolderRestore: Sendable {
                     + " \(manifest.missing[0].path). Use --partial to put back the others.")
         }
         try PrivateFile.makeFolder(folder)
-        // Until the end: no service begins meanwhile.
+        // Held until the end: no service can start in the meantime.
         let lock = try FolderLock(folder)
         defer { withExtendedLifetime(lock) {} }
         try FolderExchange(folder).complete()
@@ -61,7 +61,7 @@ package struct FolderRestore: Sendable {
             try Self.remove(stage + "/lock")
             try Self.syncAll(below: stage)
         } catch {
-            // What stays of the copies the next restore removes; what failed is thrown.
+            // The next restore removes copies that are left here; the error that matters is thrown.
             try? Self.remove(stage)
             throw error
         }
@@ -76,7 +76,7 @@ package struct FolderRestore: Sendable {
     private func copy(_ manifest: BackupManifest, to stage: String) throws {
         let data = backup + "/" + BackupManifest.dataName
         for file in manifest.files {
-            // A manifest is no more trusted than any other file: nothing leaves the folder.
+            // A manifest is not trusted more than any other file: a path must not lead out of the folder.
             let parts = file.path.split(separator: "/", omittingEmptySubsequences: false)
             guard !parts.contains(""), !parts.contains("."), !parts.contains("..") else {
                 throw BackupRefusal("The backup names the file \(file.path). Take another backup.")
@@ -94,7 +94,7 @@ package struct FolderRestore: Sendable {
         }
     }
 
-    /// A name in the folder that nothing has.
+    /// A name that no file in the folder has.
     private func newName() -> String {
         let date = Date(timeIntervalSince1970: Double(nowMilliseconds) / 1_000)
         let name = "replaced-" + date.formatted(.iso8601).replacingOccurrences(of: ":", with: "-")

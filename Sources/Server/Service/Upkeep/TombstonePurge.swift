@@ -3,16 +3,16 @@ import StratusRuntime
 import StratusStorage
 import Synchronization
 
-/// Removes old tombstones, so that a database does not grow with what is no longer there.
+/// Removes old tombstones, so that a database does not grow with records that no longer exist.
 ///
-/// A zone is purged when tombstones are more than ``StratusRecords/Limits/tombstoneShare`` of its rows,
-/// of those that are older than ``StratusRecords/Limits/tombstoneSeconds``. Its purge horizon then says which
-/// change tokens cannot be caught up: they expire, so that no device keeps what was deleted.
+/// When tombstones are more than ``StratusRecords/Limits/tombstoneShare`` of a zone's rows, those older than
+/// ``StratusRecords/Limits/tombstoneSeconds`` are removed. The zone's purge horizon then tells which change tokens can
+/// no longer be served: they expire, so that no device keeps deleted records.
 final class TombstonePurge: Sendable {
     private struct State {
-        /// When a database is to be looked at again, in milliseconds since 1970.
+        /// When a database is to be checked again, in milliseconds since 1970.
         var due = LRUCache<DatabaseAddress, Int64>(capacity: 10_000)
-        /// One at a time, for all databases: the others are looked at after a later save.
+        /// One at a time, for all databases: the others are checked after a later save.
         var running: Task<Void, Never>?
     }
 
@@ -23,7 +23,7 @@ final class TombstonePurge: Sendable {
         self.settings = settings
     }
 
-    /// Starts to purge a database that was saved to, if it is time to look.
+    /// Starts to purge a database that was saved to, if a check is due.
     func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64) {
         let interval = settings.limits.purgeIntervalSeconds * 1000
         state.withLock { state in
@@ -47,7 +47,7 @@ final class TombstonePurge: Sendable {
             _ = try await purge(store, nowMilliseconds, share: settings.limits.tombstoneShare)
             try await mergeEpochs(of: store, nowMilliseconds)
         } catch {
-            // The tombstones stay until the next look, which does no harm.
+            // The tombstones stay until the next check, which does no harm.
             settings.logger.error(
                 "Old tombstones and epochs could not be removed.",
                 metadata: ["type": "\(type(of: error))"])
@@ -55,10 +55,10 @@ final class TombstonePurge: Sendable {
         state.withLock { $0.running = nil }
     }
 
-    /// Merges the epochs that no living change token names, where tokens end at all.
+    /// Merges the epochs that no valid change token names, if tokens expire at all.
     ///
-    /// A token names an epoch that ended before the token was issued only for a device that is catching up.
-    /// It has twice the tokens' time for that.
+    /// A token names an epoch that ended before the token was issued only for a device that is catching up. Such a
+    /// device has twice the lifetime of tokens for that.
     func mergeEpochs(of store: any RecordStore, _ nowMilliseconds: Int64) async throws {
         let milliseconds = 2 * settings.limits.changeTokenSeconds * 1000
         guard milliseconds < Double(nowMilliseconds) else { return }
@@ -73,9 +73,9 @@ final class TombstonePurge: Sendable {
     /// Purges a database's zones.
     ///
     /// - Parameters:
-    ///   - share: the part of a zone's rows above which its tombstones are purged.
-    ///   - ageSeconds: how old they must be; nil is the limit.
-    /// - Returns: how many tombstones went.
+    ///   - share: the share of a zone's rows above which its tombstones are purged.
+    ///   - ageSeconds: the least age of a tombstone to purge; nil for the limit.
+    /// - Returns: the number of purged tombstones.
     func purge(
         _ store: any RecordStore, _ nowMilliseconds: Int64, share: Double, ageSeconds: Double? = nil
     ) async throws -> Int {

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusStorage
 
-/// Deletes a user's zone for a reason that the user's devices are told.
+/// Deletes a user's zone for a reason that the user's devices can see.
 struct ZoneRemoval: Sendable {
     let databases: Databases
     let records: RecordWriting

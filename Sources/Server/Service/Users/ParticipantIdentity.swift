@@ -2,14 +2,14 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// A caller as a share's invitations know persons: the one place that says which addresses are whose.
+/// A person as the invitations of shares identify people: the one place that decides which addresses belong to whom.
 struct ParticipantIdentity: Sendable {
     var userRecordName: String
-    /// The address that the account has verified, in small letters.
+    /// The verified address of the account, in lowercase.
     var emailAddress: String?
-    /// What the person's link says beside its short GUID.
+    /// The one-time token of the person's link, which follows its short GUID.
     var oneTimeToken: String?
-    /// What the owner of a share sees of the person; other participants do not see how it is found.
+    /// The identity as the owner of a share sees it; other participants do not see the addresses.
     var dictionary: UserIdentityDictionary
 
     init(_ user: UserRow) {
@@ -21,7 +21,7 @@ struct ParticipantIdentity: Sendable {
             lookupUserRecordName: emailAddress == nil ? user.recordName : nil)
     }
 
-    /// Addresses are compared without regard to case: no provider tells them apart by it.
+    /// Addresses are compared without regard to case: no provider distinguishes them by it.
     static func normalized(_ emailAddress: String) -> String {
         emailAddress.lowercased()
     }
@@ -45,7 +45,8 @@ extension ParticipantIdentity {
 }
 
 extension UserIdentityDictionary {
-    /// Who takes part in a share is named there, whether or not others may find him.
+    /// Copies the person's name: a participant of a share is named there, whether or not others can discover the
+    /// person.
     mutating func takeName(of person: ParticipantIdentity) {
         givenName = person.dictionary.givenName
         familyName = person.dictionary.familyName
@@ -53,7 +54,7 @@ extension UserIdentityDictionary {
 }
 
 extension RequestContext {
-    /// The caller as invitations know persons.
+    /// The caller as the invitations of shares identify people.
     func participantIdentity(
         in directory: any Directory
     ) async throws -> ParticipantIdentity {
@@ -65,7 +66,7 @@ extension RequestContext {
 }
 
 extension RecordSharing.Share {
-    /// The participant that a person is, if any: as who has joined, else as who was invited.
+    /// The participant that a person is, if any: first among those who have joined, then among those who were invited.
     func index(of person: ParticipantIdentity) -> Int? {
         participants.firstIndex {
             $0.dictionary.userIdentity.userRecordName == person.userRecordName

@@ -5,7 +5,7 @@ extension UsersCaller: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// The caller's record name, and to an app in which the caller can be found, name and e-mail address.
+    /// Answers the caller's record name, and the name and e-mail address if the caller is discoverable in the app.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {

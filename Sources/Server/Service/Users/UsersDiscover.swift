@@ -7,8 +7,8 @@ extension UsersDiscover: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: true,
         cost: { Double($0.lookupInfos.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// An identity whose name is missing says only that nobody can be found so: there may be no such
-    /// user, or one who did not agree to be found in this container.
+    /// An identity without a name only means that nobody was found: there may be no such user, or one who did not agree
+    /// to be found in this container.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -25,9 +25,9 @@ extension UsersDiscover: ServedEndpoint {
 }
 
 extension RequestContext {
-    /// Somebody who agreed to be found in this container, or the caller; else an identity of nobody.
+    /// The identity of a user who agreed to be found in this container, or of the caller; otherwise an empty one.
     ///
-    /// An e-mail address finds only the user to whom it is known to belong.
+    /// An e-mail address finds only the user who has verified it.
     func identity(
         lookedUpBy info: UserLookupInfo, in directory: any Directory
     ) async throws -> UserIdentityDictionary {
@@ -37,7 +37,7 @@ extension RequestContext {
         } else if let address = info.emailAddress.flatMap(Accounts.normalised(emailAddress:)) {
             user = try await directory.user(verifiedEmailAddress: address)
         }
-        // Asked whether there is a user or not.
+        // Read whether or not there is such a user, so that the time does not tell.
         let isDiscoverable = try await directory.isDiscoverable(
             user?.recordName ?? "", in: address)
         guard let user, !user.isDisabled, isDiscoverable || user.recordName == caller.userRecordName

@@ -43,7 +43,7 @@ extension UsersLookupContacts: ServedEndpoint {
 }
 
 extension RequestContext {
-    /// Those who can be found, in the order of the request.
+    /// The users who can be found, in the order of the request.
     fileprivate func people(
         _ infos: [UserLookupInfo], in directory: any Directory
     ) async throws -> UsersLookupAnswer {

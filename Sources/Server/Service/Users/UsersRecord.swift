@@ -1,19 +1,18 @@
 import StratusRecords
 import StratusStorage
 
-/// The record of the type `Users` that every user has in the public and in the private database of every
-/// container, in the default zone and named like the user: two records with fields of their own. The
-/// service makes each at its first use; its user alone may change it, and nobody can make or delete one.
+/// The record of the type `Users` that every user has in the public and in the private database of every container, in
+/// the default zone and named like the user: two records with fields of their own. The service creates each at its
+/// first use. Only its user can change it, and nobody can create or delete one.
 enum UsersRecord {
     static let type = "Users"
 
-    /// Whether a name is the kind that only these records bear.
+    /// Whether a name is of the kind that only these records have.
     static func isName(_ name: String) -> Bool { name.hasPrefix("_") }
 
-    /// What stands against an operation on a record whose name only the service gives; nil for the
-    /// caller's own.
+    /// Why an operation on a record whose name only the service gives is refused; nil for the caller's own.
     ///
-    /// It is the same whether there is such a user or not.
+    /// The refusal is the same whether or not there is such a user.
     static func objection(
         to kind: OperationKind, key: RecordKey, type: String?, in context: RequestContext
     ) -> ServiceError? {
@@ -31,13 +30,13 @@ enum UsersRecord {
             ? nil : .invalid("A user's record has the type Users.")
     }
 
-    /// What an operation does to a record, as far as it matters here.
+    /// The kinds of operations that these records distinguish.
     enum OperationKind {
         case save
         case deletion
     }
 
-    /// Makes the caller's record, if a request names it and it is not there yet.
+    /// Creates the caller's record if a request names it and it does not exist yet.
     static func makeIfNeeded(
         named names: [String], in context: RequestContext, store: any RecordStore,
         _ records: RecordWriting
@@ -61,7 +60,7 @@ enum UsersRecord {
                 modifiedMilliseconds: now, creator: user, modifier: user,
                 modifierDevice: device, parent: nil, shareRoot: nil,
                 payload: PlannedOperation.Content([]).payload)
-            // Nothing of the default zone can be shared.
+            // Records of the default zone cannot be shared.
             try records.write(1, in: zone, isShared: false) {
                 try $0.put(RecordWrite(row: row, fields: [], references: [], old: nil))
             }

@@ -8,7 +8,8 @@ extension UsersSessions: ServedEndpoint {
         access: .user, endsSession: false, isRepeatable: true,
         cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
 
-    /// Only sessions that are good for the container of the request: an app hears of no other app.
+    /// Only sessions that are valid for the container of the request: an app does not learn of
+    /// other apps.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -37,7 +38,7 @@ extension UsersSessions: ServedEndpoint {
             })
     }
 
-    /// Says nothing of the identifier itself, which is in the tokens.
+    /// Does not reveal the identifier itself, which is part of the tokens.
     private static func handle(of identifier: String) -> String {
         Base64.text(Array(SHA256.hash(data: Array("session \(identifier)".utf8)).prefix(15)))
     }

@@ -1,9 +1,9 @@
 import StratusRecords
 import StratusStorage
 
-/// The states that living records had, as long as there is room for them: ``AncestorRow``.
+/// Keeps earlier states of living records, as far as there is room for them: ``AncestorRow``.
 struct AncestorMaintainer: RecordMaintainer {
-    /// How large a state may be, and how many changes of a zone its states reach back.
+    /// The largest size of a state, and over how many changes of its zone a state is kept.
     struct Room: Sendable {
         let bytes: Int
         let changes: Int64
@@ -18,8 +18,8 @@ struct AncestorMaintainer: RecordMaintainer {
 
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 
-    /// Keeps the state that the change replaced. One that is too large ends the chain of states: those
-    /// before it would not be found any more.
+    /// Keeps the state that the change replaced. A state that is too large ends the chain, since those before it could
+    /// not be found any more.
     func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
         guard let old = write.old else { return }
         if old.payload.count <= room.bytes {
@@ -54,7 +54,7 @@ extension StoreReader {
     /// The states that a living record had and that are still kept, the newest first.
     func ancestors(of row: RecordRow) throws -> [AncestorRow] {
         var states: [AncestorRow] = []
-        // A tag names the version of the change that made it, and that is where the state before it lies.
+        // A tag contains the version of the change that made it, under which the state before it is stored.
         var next = ChangeTag.version(of: row.changeTag)
         while let version = next, let state = try ancestor(replacedAt: version, in: row.zone) {
             states.append(state)
@@ -64,7 +64,7 @@ extension StoreReader {
         return states
     }
 
-    /// The state of a living record that a change tag names, where it is still kept.
+    /// The state of a living record with a change tag, if it is still kept.
     func ancestor(of row: RecordRow, tagged tag: String) throws -> RecordRow? {
         guard let wanted = ChangeTag.version(of: tag) else { return nil }
         var next = ChangeTag.version(of: row.changeTag)

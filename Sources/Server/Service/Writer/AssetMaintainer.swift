@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusStorage
 
-/// Which records hold which assets, and how many hold each.
+/// Keeps which records hold which assets, and how many hold each.
 struct AssetMaintainer: RecordMaintainer {
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 

@@ -1,7 +1,7 @@
 import StratusQuery
 import StratusStorage
 
-/// The entries of the indexes that the database has: ``RecordIndexing``.
+/// Keeps the entries of the database's indexes: ``RecordIndexing``.
 struct IndexMaintainer: RecordMaintainer {
     private var indexing = RecordIndexing()
 
@@ -11,7 +11,7 @@ struct IndexMaintainer: RecordMaintainer {
         try indexing.update(write.row, fields: write.fields, old: write.old, in: rows)
     }
 
-    /// No index has what a share says of a record.
+    /// No index contains sharing data.
     func moved(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
 
     mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
@@ -20,6 +20,6 @@ struct IndexMaintainer: RecordMaintainer {
 
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
 
-    /// The store deletes a zone's entries with it. The indexes themselves stay: other zones have them too.
+    /// The store deletes a zone's entries with it. The indexes themselves stay: other zones use them too.
     func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) {}
 }

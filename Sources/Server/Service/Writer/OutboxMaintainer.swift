@@ -2,17 +2,17 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The outbox: what subscribers and the participants of shares are to be notified of.
+/// Fills the outbox: the events of which subscribers and participants of shares are notified.
 struct OutboxMaintainer: RecordMaintainer {
     private let author: RecordAuthor
     private var zoneName = ""
-    /// What the participants of shares are notified of; nil where nothing is shared.
+    /// The event for the participants of shares; nil if nothing is shared.
     private var share: ShareEvent?
     private var changes: [OutboxEvent.Change] = []
     private var hasEnqueued = false
 
-    /// Changes of one row of the outbox: a cascade may have more than a request may name, and its rows
-    /// must not all be in memory at once.
+    /// Changes per row of the outbox: a cascade may have more changes than a request may name operations, and they must
+    /// not all be in memory at once.
     private static let changesPerEvent = 400
 
     init(author: RecordAuthor) {
@@ -38,13 +38,13 @@ struct OutboxMaintainer: RecordMaintainer {
         share?.add(write)
     }
 
-    /// Of a deleted record its last state is sent.
+    /// The event of a deletion has the last state of the record.
     mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
         share?.add(write)
         try add(write.old ?? write.row, .recordDeleted, in: rows)
     }
 
-    /// Enqueues what is left; of a zone that changed, that it did.
+    /// Enqueues the remaining changes; for a zone subscription, the event that the zone changed.
     mutating func finish(
         _ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter
     ) throws {
@@ -53,7 +53,7 @@ struct OutboxMaintainer: RecordMaintainer {
         try enqueue(in: rows)
     }
 
-    /// The participants are notified while it is still known who they are.
+    /// Enqueues the event for the participants, who are only known before the zone is removed.
     func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) throws {
         if let end = try ShareEvent(endOf: zone, user: author.user, device: author.device, rows) {
             try rows.enqueue(end.bytes)
@@ -84,7 +84,7 @@ struct OutboxMaintainer: RecordMaintainer {
 }
 
 extension OutboxEvent {
-    /// A zone that came or went.
+    /// The event for a zone that was created or deleted.
     init(zoneChangedBy author: RecordAuthor, named name: String, subject: Subject) {
         self.init(
             zoneName: name, user: author.user, device: author.device, changes: [],

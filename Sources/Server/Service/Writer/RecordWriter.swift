@@ -10,18 +10,18 @@ import StratusStorage
 ///    comes last, so that subscribers are notified of what is stored.
 /// 4. After the zone's last record the maintainers finish what they gathered.
 ///
-/// `remove(_:reason:)` does the same for a whole zone. A writer comes from ``RecordWriting``; it is good
+/// `remove(_:reason:)` does the same for a whole zone. ``RecordWriting`` makes the writers; each is valid only
 /// inside the transaction that it was made for.
 struct RecordWriter {
-    /// For reading, and for changes of what is not a record.
+    /// For reading, and for changes of anything but records.
     let transaction: any StoreWriter
     /// Whether subscribers or participants may have to be notified.
     private(set) var mayHaveEvents = false
-    /// Whether something is left to be done in steps (``LongChanges``).
+    /// Whether some work is left to be done in steps (``LongChanges``).
     var hasLongChange = false
 
     private let rows: any RecordTransaction
-    /// The same transaction, as the maintainers get it.
+    /// The same transaction, for the maintainers.
     private let derived: any DerivedRowWriter
     private let author: RecordAuthor
     private var maintainers: [any RecordMaintainer]
@@ -40,7 +40,7 @@ struct RecordWriter {
     /// Writes records of one zone.
     ///
     /// - Parameters:
-    ///   - count: how many there will be, at most; one at least.
+    ///   - count: how many there will be at most; at least one.
     ///   - isShared: whether something of the zone is shared, before or afterwards.
     ///   - body: puts and moves the records.
     mutating func write(
@@ -75,8 +75,7 @@ struct RecordWriter {
         return write.row
     }
 
-    /// Stores a record whose place under the shares changes, and nothing else of it: it gets a version, and
-    /// keeps its change tag.
+    /// Stores a record of which only the share changed: it gets a new version, and keeps its change tag.
     mutating func move(_ write: RecordWrite) throws {
         var write = write
         try numbers.take(for: &write.row)
@@ -104,7 +103,7 @@ struct RecordWriter {
 
     /// Deletes a zone with its records.
     ///
-    /// - Returns: The short GUIDs of the zone's shares: the directory should forget them after the commit.
+    /// - Returns: The short GUIDs of the zone's shares: the directory should remove them after the commit.
     mutating func remove(_ zone: ZoneRow, reason: ZoneRow.Deletion) throws -> [String] {
         mayHaveEvents = true
         let links = try rows.shares(in: zone.key, limit: .max).map(\.shortGUID)
@@ -119,17 +118,16 @@ struct RecordWriter {
         return links
     }
 
-    /// Removes some rows of a zone that was deleted with more of them than go at once.
+    /// Removes some rows of a zone that was deleted with more rows than one transaction removes.
     ///
     /// - Returns: Whether there were any.
     func removeRows(ofDeleted zone: ZoneRow.Key, limit: Int) throws -> Bool {
         try rows.removeRows(ofHiddenZone: zone, limit: limit)
     }
 
-    /// Removes the oldest tombstones of a zone. The rows that were derived from their records went with
-    /// the records.
+    /// Removes the oldest tombstones of a zone. Their derived rows were removed together with the records.
     ///
-    /// - Returns: how many went.
+    /// - Returns: the number of removed tombstones.
     static func purgeTombstones(
         _ rows: any RecordTransaction, before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
     ) throws -> Int {
@@ -144,10 +142,10 @@ struct RecordWriter {
     private struct Numbers {
         private var next: Int64 = 1
         private(set) var last: Int64 = 0
-        /// In which the versions were taken.
+        /// The epoch in which the versions were taken.
         private var epoch: Epoch?
 
-        /// More records are written than versions were taken for.
+        /// Thrown when more records are written than versions were taken for.
         struct Exhausted: Error {}
 
         mutating func begin(_ versions: ClosedRange<Int64>, in reader: any StoreReader) throws {
@@ -171,14 +169,14 @@ struct RecordWriter {
     }
 }
 
-/// A record as it is to be stored, with what other tables derive from it.
+/// A record to store, with what other tables derive from it.
 struct RecordWrite {
-    /// Its version, commit version and change tag are the writer's to give.
+    /// The row; the writer sets its version, commit version and change tag.
     var row: RecordRow
     /// All its fields; empty for a tombstone.
     var fields: [Field]
-    /// Those of its references that have an action; none for a tombstone.
+    /// The references with an action; none for a tombstone.
     var references: Set<ActingReference>
-    /// The living record before.
+    /// The living record as it was before; nil for a new one.
     var old: RecordRow?
 }

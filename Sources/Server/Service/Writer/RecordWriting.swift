@@ -1,9 +1,9 @@
 import StratusRecords
 import StratusStorage
 
-/// Runs the transactions that write records, and has subscribers notified after the commit.
+/// Runs the transactions that write records, and notifies subscribers after the commit.
 ///
-/// Nothing else calls `RecordStore.writeRecords`, so whoever writes a record has a ``RecordWriter`` from here.
+/// Nothing else calls `RecordStore.writeRecords`, so every ``RecordWriter`` comes from here.
 struct RecordWriting: Sendable {
     let subscriptions: SubscriptionCache
     let notifications: Notifications
@@ -13,8 +13,8 @@ struct RecordWriting: Sendable {
     /// Runs `body` in a transaction on a database.
     ///
     /// - Parameters:
-    ///   - user: who makes the change.
-    ///   - device: where; empty for an operator's change, of which all devices are notified.
+    ///   - user: the user who makes the change.
+    ///   - device: the device that makes it; empty for an operator's change, of which all devices are notified.
     func write<Outcome: Sendable>(
         to store: any RecordStore, by user: String, on device: String,
         _ body: @escaping @Sendable (inout RecordWriter) throws -> Outcome
@@ -33,8 +33,8 @@ struct RecordWriting: Sendable {
         return outcome
     }
 
-    /// Notifies a participant's devices of a zone that their database has only now: what they asked for when the joining
-    /// itself was dispatched may have been answered without it.
+    /// Notifies a participant's devices of a zone that was just added to their database: fetches that the joining
+    /// itself caused may have been answered without it.
     func notify(
         _ user: String, on device: String, ofJoined zoneName: String, in store: any RecordStore
     ) async throws {
@@ -45,9 +45,9 @@ struct RecordWriting: Sendable {
         notifications.dispatch(store)
     }
 
-    /// Removes the oldest tombstones of a zone: nobody's change, of which nobody is notified.
+    /// Removes the oldest tombstones of a zone. It is no user's change, and nobody is notified.
     ///
-    /// - Returns: how many went.
+    /// - Returns: the number of removed tombstones.
     static func purgeTombstones(
         of store: any RecordStore, before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
     ) async throws -> Int {

@@ -1,6 +1,6 @@
 import StratusStorage
 
-/// The references with an action, by their targets: ``ReferenceRow``.
+/// Keeps the references with an action, by their targets: ``ReferenceRow``.
 struct ReferenceMaintainer: RecordMaintainer {
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 
@@ -27,7 +27,8 @@ struct ReferenceMaintainer: RecordMaintainer {
             do {
                 stored = try ActingReference.all(in: old.payload)
             } catch {
-                // Bytes that cannot be read: what they referred to is found the long way.
+                // The old references cannot be parsed, so all stored ones of the record are
+                // searched for and deleted.
                 try rows.deleteReferences(heldBy: row.name, in: row.zone)
             }
         }

@@ -1,7 +1,7 @@
 import StratusStorage
 import StratusWire
 
-/// The shares by their links, who has access by them, and which records left the view of a share.
+/// Keeps the shares by their links, the access by them, and which records left the view of a share.
 struct ShareMaintainer: RecordMaintainer {
     /// The shares that were deleted in the zone.
     private var ended: [String] = []
@@ -33,7 +33,7 @@ struct ShareMaintainer: RecordMaintainer {
         }
     }
 
-    /// Shares end last, so that each takes along what the records that left it have written.
+    /// Shares end last, so that the rows of the records that left them are removed with them.
     mutating func finish(
         _ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter
     ) throws {
@@ -55,7 +55,7 @@ struct ShareMaintainer: RecordMaintainer {
 }
 
 extension ShareEventRow {
-    /// A record that left the view of the share of a root, with the version that its row has now.
+    /// A record that left the view of a root's share, with its current version.
     fileprivate init(_ row: RecordRow, leaving root: String) {
         self.init(
             zone: row.zone, root: root, name: row.name, type: row.type, version: row.version,

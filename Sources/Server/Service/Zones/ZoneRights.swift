@@ -3,25 +3,25 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a caller may do in a zone, read in the snapshot that it is used in.
+/// What a caller may do in a zone, valid for the snapshot in which it was read.
 struct ZoneRights: Sendable {
     private enum Extent: Sendable {
-        /// The owner's own zone, and the public database's.
+        /// The caller's own zone, or one of the public database.
         case own
-        /// The whole zone is shared.
+        /// The whole zone is shared with the caller.
         case zone(canWrite: Bool)
-        /// Hierarchies are shared; by root, whether they may be written.
+        /// Hierarchies are shared with the caller; by root, whether they may be written.
         case hierarchies([String: Bool])
     }
 
     private let extent: Extent
-    /// Of the roots that many records are leaving, the records that do lie under them.
+    /// For each root that many records are leaving, the records that are still under it.
     private let proven: [String: Set<String>]
-    /// Stands for the shares that give access, and since when; 0 for the owner. Part of the zone's
-    /// change tokens: a change of what can be seen expires them.
+    /// Identifies the shares that give access, and since when; 0 for the owner. Part of the zone's change tokens: they
+    /// expire when the caller gains or loses access to records.
     let access: Int64
 
-    /// A device that nobody can have: it is longer than a device's name may be.
+    /// A device identifier that no device can have: it is longer than the limit.
     fileprivate static let nobodysDevice = String(
         repeating: "-", count: Accounts.clientIDBytes + 1)
 
@@ -33,10 +33,10 @@ struct ZoneRights: Sendable {
         proven = [:]
     }
 
-    /// The rights of somebody in another owner's zone; nil when there are none.
+    /// The rights of a user in another owner's zone; nil when there are none.
     ///
-    /// - Parameter limit: How many records may lie under a root that many are leaving.
-    /// - Throws: ``ServiceError`` when more do.
+    /// - Parameter limit: How many records may be under a root that many are leaving.
+    /// - Throws: ``ServiceError`` when there are more.
     init?(of user: String, in zone: ZoneRow, limit: Int, reader: any StoreReader) throws {
         let rows = try reader.access(of: user, in: zone.key)
         guard !rows.isEmpty else { return nil }
@@ -60,10 +60,11 @@ struct ZoneRights: Sendable {
         }
     }
 
-    /// Records that were looked at to find out what lies where.
+    /// Records that were read to find out which are under a root.
     var recordsLookedAt: Int { proven.values.reduce(0) { $0 + $1.count } }
 
-    /// Whether a record lies where it says: one that follows a large move in steps says what was.
+    /// Whether a record really is under the root that its row names: while a large move runs in steps, a row may be out
+    /// of date.
     private func isInPlace(_ row: RecordRow) -> Bool {
         guard let root = row.shareRoot, let names = proven[root] else { return true }
         return row.name == root || row.type == ShareDictionary.recordType
@@ -80,13 +81,13 @@ struct ZoneRights: Sendable {
         }
         let number = SHA256.hash(data: writer.bytes).prefix(8)
             .reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        // 0 is the owner's.
+        // 0 means the owner.
         return number == 0 ? 1 : number
     }
 
     var isOwn: Bool { if case .own = extent { true } else { false } }
 
-    /// The roots of the hierarchies that can be seen; nil when all of the zone can.
+    /// The roots of the hierarchies that the caller can see; nil for all of the zone.
     var roots: [String]? {
         guard case .hierarchies(let roots) = extent else { return nil }
         return roots.keys.sorted()
@@ -102,7 +103,7 @@ struct ZoneRights: Sendable {
 
     func canWrite(_ row: RecordRow) -> Bool { canWrite(under: row.shareRoot) && isInPlace(row) }
 
-    /// Whether any record of the zone can be changed.
+    /// Whether the caller can change any record of the zone.
     var canWriteSomewhere: Bool {
         switch extent {
         case .own: true
@@ -111,7 +112,7 @@ struct ZoneRights: Sendable {
         }
     }
 
-    /// Whether a record that the share of this root covers can be changed.
+    /// Whether the caller can change records under this root.
     func canWrite(under root: String?) -> Bool {
         switch extent {
         case .own: true
@@ -122,18 +123,18 @@ struct ZoneRights: Sendable {
 }
 
 extension RequestContext {
-    /// What the caller may do in a zone of the request's database; nil when the zone must not even
-    /// seem to be there.
+    /// What the caller may do in a zone of the request's database; nil when the caller must not learn that the zone
+    /// exists.
     func rights(in zone: ZoneRow, _ reader: any StoreReader) throws -> ZoneRights? {
         guard scope == .shared else { return .own }
         let rights = try ZoneRights(
             of: user(), in: zone, limit: limits.recordsPerLongCascade, reader: reader)
-        // By an index alone: about as many as entries.
+        // Read from an index alone, so they are counted as entries.
         work.add(entriesRead: rights?.recordsLookedAt ?? 0)
         return rights
     }
 
-    /// The zone of this name and what the caller may do there, unless it is deleted or not to be seen.
+    /// The zone with this name and the caller's rights there; nil when it is deleted or the caller may not see it.
     func livingZone(
         named name: String, _ reader: any StoreReader
     ) throws -> (row: ZoneRow, rights: ZoneRights)? {
@@ -145,13 +146,13 @@ extension RequestContext {
 }
 
 extension RequestContext {
-    /// The zone of this name and what the caller may do there.
+    /// The zone with this name and the caller's rights there.
     ///
-    /// - Throws: ``ServiceError`` when it is not there, or not to be seen.
+    /// - Throws: ``ServiceError`` when it does not exist, or the caller may not see it.
     func existingZone(
         named name: String, _ reader: any StoreReader
     ) throws -> (row: ZoneRow, rights: ZoneRights) {
-        // Why a zone is gone is its owner's to know.
+        // Only the owner may learn why a zone is gone.
         guard scope == .shared else { return (try reader.existingZone(named: name), .own) }
         guard let zone = try livingZone(named: name, reader) else {
             throw ServiceError.zoneNotFound
@@ -161,10 +162,10 @@ extension RequestContext {
 }
 
 extension StoreReader {
-    /// The changes of a zone that somebody can see.
+    /// The changes of a zone that a caller can see.
     ///
-    /// Only the owner's devices learn without a token of the deletion of what they created: the rule
-    /// would tell a participant names from before he came.
+    /// Only the owner's devices see, without a token, deletions of records that they created: a participant would learn
+    /// names from the time before joining.
     func changes(
         in zone: ZoneRow.Key, seenWith rights: ZoneRights, after cursor: ChangeCursor, limit: Int,
         payloadBytes: Int = .max
@@ -177,14 +178,14 @@ extension StoreReader {
         }
         let page = try sharedChanges(
             in: zone, roots: roots, after: cursor, limit: limit, payloadBytes: payloadBytes)
-        // One that is left out might come back before its step, and would never be told then.
+        // A record that is left out might become visible again before its step, and would then never be sent.
         guard page.rows.allSatisfy({ $0.isDeleted || rights.canRead($0) }) else {
             throw ServiceError.departureUnderWay
         }
         return page
     }
 
-    /// The version of a zone's newest change that somebody can see.
+    /// The version of a zone's newest change that a caller can see.
     func version(of zone: ZoneRow, seenWith rights: ZoneRights) throws -> Int64 {
         guard let roots = rights.roots else { return zone.version }
         return try sharedVersion(of: zone.key, roots: roots)

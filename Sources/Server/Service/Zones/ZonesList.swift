@@ -29,8 +29,8 @@ extension ZonesList: ServedEndpoint {
 }
 
 extension RequestContext {
-    /// The share of a whole zone, for callers who know the extension: who sees a zone that is shared
-    /// as a whole sees its share.
+    /// The share of a whole zone, for callers that use the extension: everyone who sees a zone that is shared as a
+    /// whole sees its share.
     func zoneShare(of zone: ZoneRow, _ reader: any StoreReader) throws -> String? {
         guard caller.wantsExtensions, zone.hasFeed,
             let share = try reader.shares(in: zone.key, limit: 1).first, share.root == nil
@@ -40,7 +40,7 @@ extension RequestContext {
 }
 
 extension ZoneDictionary {
-    /// A zone that is there. Its token stands at the zone's newest change.
+    /// An existing zone. Its token is at the zone's newest change.
     init(
         _ row: ZoneRow, in context: RequestContext, tokens: ChangeTokens, access: Int64 = 0
     ) throws {

@@ -8,8 +8,8 @@ extension ZonesModify: ServedEndpoint {
         cost: { Double($0.operations.count) / 10 },
         zoneNames: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
 
-    /// Creating a zone that is there and deleting one that is not are successes: what was asked for
-    /// is the case. Custom zones exist in private databases only.
+    /// Creating a zone that exists and deleting one that does not are successes, since the result is what was asked
+    /// for. Custom zones exist in private databases only.
     public static func answer(
         _ request: Request, in context: RequestContext, with components: ServiceComponents
     ) async throws -> Answer {
@@ -67,7 +67,7 @@ extension ZonesModify: ServedEndpoint {
         return answer
     }
 
-    /// A zone after an operation that is repeated; nil when it was created, and deleted since.
+    /// A zone after a repeated operation; nil when it was created and has been deleted since.
     private static func current(
         _ operation: Operation, in reader: any StoreReader, _ context: RequestContext,
         _ tokens: ChangeTokens
@@ -85,11 +85,11 @@ extension ZonesModify: ServedEndpoint {
 }
 
 extension ZonesModify.Request {
-    /// What the request does to which zones.
+    /// The operations of the request, for comparing repeated requests.
     func repeatableOperations(in context: RequestContext) -> [IdempotencyRecord.Operation] {
         operations.map { operation in
             let zoneID = context.identity(operation.zoneID)
-            // As it was always said of the zones that say nothing.
+            // Zones without a scope keep the form that earlier versions stored.
             let scope = operation.encryptionScope == .perZone ? " PER_ZONE" : ""
             return IdempotencyRecord.Operation(
                 kind: operation.kind.rawValue + scope, zoneName: zoneID.zoneName,
@@ -99,7 +99,7 @@ extension ZonesModify.Request {
 }
 
 extension RequestContext {
-    /// A zone as it is the same however it is named: the caller as its owner is left out.
+    /// The zone's identifier in one form: the caller as its owner is left out.
     fileprivate func identity(_ zoneID: ZoneIDDictionary) -> ZoneIDDictionary {
         ZoneIDDictionary(
             zoneName: zoneID.zoneName,
@@ -134,8 +134,8 @@ private struct ZoneChanges {
         }
     }
 
-    /// Apple's page of the scope: who says another one than the zone has, or says nothing because he
-    /// knows no scopes, is refused.
+    /// By Apple's page of the scope: a request is refused when it names another scope than the zone has, or none
+    /// because its client knows no scopes.
     private func create(
         _ name: String, _ scope: ZoneEncryptionScope, in records: inout RecordWriter
     ) throws -> ZoneRow {
@@ -166,7 +166,7 @@ private struct ZoneChanges {
 }
 
 extension ZoneDictionary {
-    /// A zone that the request deleted, or that was not there.
+    /// A zone that the request deleted, or that did not exist.
     fileprivate init(
         deleted name: String, in reader: any StoreReader, _ context: RequestContext,
         _ tokens: ChangeTokens

@@ -2,12 +2,11 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// What a `zones/modify` request came to, kept so that the same request changes nothing when it
-/// comes again (``IdempotencyRecord``): a deletion that is repeated must not take the zone that somebody
-/// created since.
+/// The results of a `zones/modify` request, kept so that the repeated request changes nothing (``IdempotencyRecord``):
+/// a repeated deletion must not delete a zone that was created since.
 ///
-/// Of each operation: the byte 0 for a success, 1 and the item's JSON for a failure. Zones are answered as
-/// they are when the request comes again.
+/// Of each operation: the byte 0 for a success, 1 and the item's JSON for a failure. The answer has the zones as they
+/// are at the time of the repeated request.
 struct ZonesOutcome {
     /// One per operation; nil is a success.
     private let failures: [[UInt8]?]
@@ -41,7 +40,7 @@ struct ZonesOutcome {
 
     /// The answer to a repeated request.
     ///
-    /// - Parameter zone: What an operation that succeeded made of its zone; nil when that was deleted since.
+    /// - Parameter zone: Reads the zone of a successful operation; nil when it was deleted since.
     func replay(
         _ request: ZonesModify.Request,
         zone: (ZonesModify.Operation) throws -> ZoneDictionary?

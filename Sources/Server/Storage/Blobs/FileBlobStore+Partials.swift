@@ -2,9 +2,9 @@ import Foundation
 
 /// Partial blobs are files `<owner>/<name>.<boot>` in the data folder's `partial`.
 ///
-/// They are not flushed before they are kept. What a killed process wrote, the system still has; what it
-/// had not written when the machine went down is lost, and may be so in the middle: so files of an earlier
-/// boot are none.
+/// They are not flushed before they are kept. After a killed process, the system still has what it wrote. If the
+/// machine went down, unwritten bytes are lost, possibly in the middle of a file: so files of an earlier boot are
+/// ignored.
 extension FileBlobStore {
     func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
         if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: partials) }
@@ -13,7 +13,7 @@ extension FileBlobStore {
         return try await WorkThread(world).run { [folder, partials] in
             try DataFolder.makeFolder(partials)
             try DataFolder.makeFolder(owner)
-            // By it the database is known to have blobs, and is looked through.
+            // The folder shows that the database has blobs, so that collections search it.
             try DataFolder.makeFolder(folder)
             let file = Foundation.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
@@ -35,7 +35,7 @@ extension FileBlobStore {
             var sizes: [String: Int64] = [:]
             for name in try DataFolder.names(in: owner) where name.hasSuffix("." + Self.boot) {
                 var status = stat()
-                // One that was kept or removed since the listing is not there.
+                // Kept or removed since the listing.
                 guard stat(owner + "/" + name, &status) == 0 else { continue }
                 sizes[String(name.dropLast(Self.boot.utf8.count + 1))] = Int64(status.st_size)
             }
@@ -58,28 +58,28 @@ extension FileBlobStore {
                         throw StorageError.blob(errno: errno, path: path)
                     }
                 }
-                // Not while there is something in it.
+                // Fails while there is something in it, which then stays.
                 rmdir(folder)
             }
         }
     }
 
-    /// Since when the machine runs; one name where no machine says it.
+    /// Identifies the boot of the machine; a constant where the system does not tell.
     private static let boot: String = {
         let path = "/proc/sys/kernel/random/boot_id"
-        // Elsewhere than on Linux there is no such file.
+        // Only Linux has this file; elsewhere files of earlier boots cannot be told apart.
         let text = try? String(contentsOfFile: path, encoding: .utf8)
         return text.map { String($0.prefix(8)) } ?? "0"
     }()
 }
 
-/// A file that is written to at its end.
+/// A file that is appended to.
 private final class FilePartialBlob: PartialBlob {
     let sizeBytes: Int64
     private let writer: FileBlobWriter
     private let path: String
 
-    /// - Parameter sizeBytes: What was there before.
+    /// - Parameter sizeBytes: The bytes that were there before.
     init(_ writer: FileBlobWriter, path: String, sizeBytes: Int64) {
         self.writer = writer
         self.path = path

@@ -5,13 +5,13 @@ import Synchronization
 
 /// The blobs of one database as files: `aa/bb/<digest>.<generation>` in the folder beside its file.
 ///
-/// A blob is written under another name in the data folder's `incoming`, flushed, renamed, and its new
-/// folder flushed: so a file in its place is complete, and what a crash leaves behind is in `incoming`.
+/// A blob is written under another name in the data folder's `incoming`, flushed, renamed, and its new folder flushed:
+/// so a file in its final place is complete, and what a crash leaves behind is in `incoming`.
 struct FileBlobStore: BlobStore {
     let folder: String
     /// The folder of blobs that are being written; on the same file system.
     let incoming: String
-    /// The folder of those that are written in several goes, with one for each of their owners.
+    /// The folder of resumable uploads, with a folder for each of their owners.
     let partials: String
     let world: World
     let reserve: DiskReserve?
@@ -68,7 +68,7 @@ struct FileBlobStore: BlobStore {
                 for file in try DataFolder.names(in: part + "/" + second) {
                     guard let name = BlobName(fileName: file) else { continue }
                     var status = stat()
-                    // One that was deleted since the listing is not there.
+                    // Deleted since the listing.
                     guard stat("\(part)/\(second)/\(file)", &status) == 0 else { continue }
                     blobs.append(
                         StoredBlob(name: name, keptMilliseconds: status.modifiedMilliseconds))
@@ -120,10 +120,10 @@ final class FileBlobWriter: BlobWriter {
 
     private static let pieceBytes: Int64 = 131_072
 
-    /// Has the system bring the newest bytes to the disk, a piece at a time: the commit of a database waits for whatever
-    /// the disk was given before it, of other files too.
+    /// Writes the newest bytes to the disk, a piece at a time. Otherwise other databases' commits would wait for
+    /// all of them, since the files of a file system share its journal.
     private func writeBack(_ count: Int, of file: Int32) {
-        // What it does not do now, the synchronisation at the end does.
+        // What this call does not write, the synchronisation at the end does.
         stratus_write_back(
             file, Int64(lseek(file, 0, SEEK_CUR)) - Int64(count), Int64(count), Self.pieceBytes)
     }
@@ -151,7 +151,7 @@ final class FileBlobWriter: BlobWriter {
         remove()
     }
 
-    /// Closes the file and lets it be.
+    /// Closes the file and leaves it as it is.
     func leave(atMilliseconds milliseconds: Int64) async throws {
         try await WorkThread.disk.run { [self] in
             let file = try openFile()
@@ -178,7 +178,7 @@ final class FileBlobWriter: BlobWriter {
         file.withLock { file in
             guard let open = file else { return }
             close(open)
-            // One that cannot be removed is removed at the next start.
+            // A file that cannot be removed now is removed at the next start.
             unlink(path)
             file = nil
         }
@@ -225,8 +225,8 @@ final class FileBlobReader: BlobReader {
 }
 
 extension StorageError {
-    /// Translates a failed call on a blob: a full disk ends the upload, not the service, which has room
-    /// again when what was written is removed.
+    /// Translates a failed call on a blob. A full disk ends the upload, not the service, which has room again when the
+    /// written part is removed.
     static func blob(errno code: Int32, path: String) -> StorageError {
         guard code == ENOSPC || code == EDQUOT || code == EFBIG else {
             return translating(errno: code, path: path)

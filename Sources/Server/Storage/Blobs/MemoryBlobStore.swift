@@ -83,7 +83,7 @@ final class MemoryBlobStore: BlobStore {
         }
     }
 
-    /// Bytes that are there until they are kept.
+    /// The bytes of a partial blob, until it is kept.
     private final class Partial: PartialBlob {
         private let name: PartialBlobName
         private let store: MemoryBlobStore

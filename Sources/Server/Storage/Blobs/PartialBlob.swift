@@ -1,12 +1,12 @@
-/// A blob that is written in several goes: it stays, invisible, until it is kept or discarded.
+/// A blob that is written by several requests: it stays, invisible, until it is kept or discarded.
 public protocol PartialBlob: BlobWriter, BlobReader {
-    /// Ends this go; what was written stays.
+    /// Ends the writing for now; the bytes stay.
     ///
     /// - Parameter milliseconds: The time since 1970 from which on it counts as left.
     func leave(atMilliseconds milliseconds: Int64) async throws
 }
 
-/// The name of a partial blob: whose it is, and which. Both become parts of a file's name.
+/// The name of a partial blob: its owner, and its own name. Both become parts of a file's name.
 public struct PartialBlobName: Hashable, Sendable {
     /// Digits and letters.
     public let owner: String
@@ -14,8 +14,8 @@ public struct PartialBlobName: Hashable, Sendable {
     public let name: String
 
     /// - Parameters:
-    ///   - owner: Bytes that stand for whoever uploads, such as a digest's.
-    ///   - name: Bytes that stand for the upload.
+    ///   - owner: Bytes that identify the user who uploads, such as a digest's.
+    ///   - name: Bytes that identify the upload.
     public init(owner: [UInt8], name: [UInt8]) {
         self.owner = BlobName.hexadecimal(owner)
         self.name = BlobName.hexadecimal(name)

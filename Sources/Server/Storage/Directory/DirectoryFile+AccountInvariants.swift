@@ -2,18 +2,18 @@ extension DirectoryFile {
     /// Invariants of users and keys.
     static let accountInvariants: [StoredInvariant] = [
         StoredInvariant(
-            "An identity belongs to a user who is there.",
+            "An identity belongs to an existing user.",
             violations: """
                 SELECT issuer || ' ' || subject FROM identity
                 WHERE user NOT IN (SELECT record_name FROM user)
                 """),
         StoredInvariant(
-            "Only a user who is there can be found.",
+            "Only an existing user can be found.",
             violations: """
                 SELECT user FROM discoverable WHERE user NOT IN (SELECT record_name FROM user)
                 """),
         StoredInvariant(
-            "A server's key belongs to a user and opens a container who are there.",
+            "A server's key belongs to an existing user and container.",
             violations: """
                 SELECT identifier FROM server_key
                 WHERE user NOT IN (SELECT record_name FROM user)
@@ -21,7 +21,7 @@ extension DirectoryFile {
                         (SELECT container, environment FROM container)
                 """),
         StoredInvariant(
-            "A session that is good for one container names one that is there.",
+            "A session for one container names an existing one.",
             violations: """
                 SELECT identifier FROM session
                 WHERE container IS NOT NULL AND (container, environment) NOT IN

@@ -1,8 +1,8 @@
 extension DirectoryFile {
-    /// What the device of a session calls itself.
+    /// The names that the devices of sessions send.
     static let sessionDevices = "ALTER TABLE session ADD COLUMN device TEXT"
 
-    /// Accounts that are being deleted: few at a time.
+    /// Accounts that are being deleted; there are few at a time.
     static let accountRemovals = """
         ALTER TABLE user ADD COLUMN is_being_removed INTEGER NOT NULL DEFAULT 0;
         CREATE INDEX user_being_removed ON user (record_name) WHERE is_being_removed = 1;

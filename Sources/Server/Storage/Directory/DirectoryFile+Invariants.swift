@@ -10,34 +10,34 @@ extension DirectoryFile {
                     (SELECT 1 FROM setting WHERE name = 'signing_key' AND length(value) >= 32)
                 """),
         StoredInvariant(
-            "An API token opens a container that is there.",
+            "An API token belongs to an existing container.",
             violations: """
                 SELECT container || ' ' || environment FROM api_token
                 WHERE (container, environment) NOT IN
                     (SELECT container, environment FROM container)
                 """),
         StoredInvariant(
-            "A session belongs to a user who is there.",
+            "A session belongs to an existing user.",
             violations: "SELECT user FROM session WHERE user NOT IN (SELECT record_name FROM user)"),
         StoredInvariant(
-            "A device belongs to a user who is there.",
+            "A device belongs to an existing user.",
             violations: "SELECT user FROM device WHERE user NOT IN (SELECT record_name FROM user)"),
         StoredInvariant(
-            "A record type belongs to a container that is there.",
+            "A record type belongs to an existing container.",
             violations: """
                 SELECT DISTINCT container || ' ' || environment FROM schema_field
                 WHERE (container, environment) NOT IN
                     (SELECT container, environment FROM container)
                 """),
         StoredInvariant(
-            "A grant is about a record type that is there.",
+            "A grant is for an existing record type.",
             violations: """
                 SELECT record_type || ' ' || role FROM schema_grant
                 WHERE (container, environment, record_type) NOT IN
                     (SELECT container, environment, record_type FROM schema_field)
                 """),
         StoredInvariant(
-            "A grant is to a role that is there.",
+            "A grant is to an existing role.",
             violations: """
                 SELECT record_type || ' ' || role FROM schema_grant
                 WHERE role NOT IN ('_world', '_icloud', '_creator')
@@ -45,7 +45,7 @@ extension DirectoryFile {
                         (SELECT container, environment, role FROM schema_role)
                 """),
         StoredInvariant(
-            "A role that a user has is there.",
+            "A role that a user has exists.",
             violations: """
                 SELECT role || ' ' || user FROM role_member
                 WHERE (container, environment, role) NOT IN

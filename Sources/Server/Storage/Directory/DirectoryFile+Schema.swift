@@ -1,6 +1,6 @@
 extension DirectoryFile {
-    /// The marks of a schema's fields (``FieldIndexes``). Fields and types that were there before get
-    /// those that a save would have given them.
+    /// The marks of a schema's fields (``FieldIndexes``). Existing fields and types get those that a save would have
+    /// given them.
     static let schemaMarks = """
         ALTER TABLE schema_field ADD COLUMN indexes INTEGER NOT NULL DEFAULT 0;
 
@@ -24,8 +24,8 @@ extension DirectoryFile {
         ) AS system;
         """
 
-    /// Who made and who changed records came to be queryable in development. Types from before get the marks
-    /// where the others are those of a save: whatever a schema has changed stays.
+    /// Makes the creator and modifier of records queryable in development. Existing types get the marks if their other
+    /// marks are those of a save: what a schema file has changed stays.
     static let creatorMarks = """
         INSERT OR IGNORE INTO schema_field (
             container, environment, record_type, field, type, is_encrypted, indexes)

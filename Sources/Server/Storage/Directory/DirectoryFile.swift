@@ -8,7 +8,7 @@ enum DirectoryFile {
     private static let applicationID: Int32 = 0x5354_5244
     private static let signingKeyBytes = 32
 
-    /// - Parameter identity: What the file is to say of itself, where it does not say so yet.
+    /// - Parameter identity: The identity to store in the file, if it has none yet.
     static func format(world: World, identity: FileIdentity? = nil) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID,
@@ -38,7 +38,7 @@ enum DirectoryFile {
             })
     }
 
-    /// What directories in memory are copied from.
+    /// The database from which directories in memory are copied.
     static let template = Result {
         try format(world: .live)
             .openInMemory(configuration: SQLiteMemory.configuration)

@@ -181,9 +181,9 @@ extension SQLiteDirectory {
             createdMilliseconds: row.integer(6), spentThroughMilliseconds: row.integer(7))
     }
 
-    /// The rows that a statement finds.
+    /// The rows of a statement.
     ///
-    /// - Parameter value: what the statement's question mark stands for, where it has one.
+    /// - Parameter value: the value of the statement's question mark, if it has one.
     func rows<Row: Sendable>(
         _ sql: String, binding value: String? = nil,
         _ row: @escaping @Sendable (SQLStatement) throws -> Row

@@ -193,7 +193,7 @@ extension SQLiteDirectory {
     }
 }
 
-/// How much room a schema has left, counted once for each type that a transaction extends.
+/// The room that a schema has left, counted once for each type that a transaction extends.
 private struct SchemaRoom {
     let address: ContainerAddress
     let limits: Limits
@@ -208,7 +208,7 @@ private struct SchemaRoom {
         self.database = database
     }
 
-    /// Takes the room for a row that is not there.
+    /// Takes the room for a row that does not exist yet.
     mutating func take(_ row: SchemaFieldRow) throws -> Bool {
         guard let fields = try fields(of: row.recordType) else {
             let types = try types ?? countTypes()
@@ -225,7 +225,7 @@ private struct SchemaRoom {
         return true
     }
 
-    /// How many fields a type has; nil for a type that is not there.
+    /// The number of a type's fields; nil for a type that does not exist.
     private mutating func fields(of recordType: String) throws -> Int? {
         if let known = fieldsByType[recordType] { return known }
         let rows = try SQLStatement(
@@ -263,8 +263,8 @@ extension SQLStatement {
 }
 
 extension [SchemaFieldRow] {
-    /// Leaves out the rows that only say that a type exists, where its fields say so too. The rows are
-    /// in the order of their types, that row first.
+    /// Leaves out the rows that only say that a type exists when its fields say so too. The rows are in the order of
+    /// their types, with that row first.
     func withoutNeedlessTypes() -> Self {
         enumerated().filter { index, row in
             row.field != nil || index + 1 == count || self[index + 1].recordType != row.recordType

@@ -18,7 +18,7 @@ struct SQLiteDirectory: Directory {
         return key
     }
 
-    /// SQLite's `data_version` as the writing connection sees it, which its own commits leave alone.
+    /// SQLite's `data_version` on the writing connection, which that connection's own commits do not change.
     func changesByOthers() async throws -> Int64 {
         try await database.write { database in
             try SQLStatement(database, "PRAGMA data_version").first { $0.integer(0) } ?? 0
@@ -55,7 +55,7 @@ struct SQLiteDirectory: Directory {
                     .bind(2, address.environment.rawValue)
                     .run()
             }
-            // The users in whose names its servers wrote are nobody else's.
+            // The users as whom its servers wrote have no other use.
             try delete(
                 """
                 DELETE FROM user WHERE record_name IN (

@@ -25,18 +25,18 @@ final class DataFolder: Sendable {
     private static let format = "\(formatPrefix)\(formatNumber)\n"
 
     let path: String
-    /// Nil once it was released, or where the folder is read beside a service.
+    /// Nil once it was released, or when the folder is read beside a service.
     private let lock: Mutex<FolderLock?>
     private let foldersBeingMade = Mutex(())
     /// Whether a restore that was interrupted was completed.
     let completedRestore: Bool
 
-    /// Makes the folder when it is not there, and locks it for a service.
+    /// Creates the folder if it does not exist, and locks it for a service.
     init(path: String, isLocked: Bool) throws {
         self.path = path
         try Self.makeFolder(path)
         try Self.checkRights(path)
-        // The lock closes its files itself, and once, whatever fails below.
+        // The lock closes its files itself, once, whatever fails below.
         lock = Mutex(isLocked ? try FolderLock(path) : nil)
         completedRestore = isLocked ? try FolderExchange(path).complete() : false
         try Self.checkFormat(path + "/format")
@@ -52,7 +52,7 @@ final class DataFolder: Sendable {
 
     var directoryFile: String { path + "/directory.sqlite" }
 
-    /// The file of a database; its folder is made.
+    /// The file of a database; creates its folder.
     func file(for address: DatabaseAddress) throws -> String {
         let file = Self.path(of: address, in: path)
         if access(file, F_OK) != 0 {
@@ -67,7 +67,7 @@ final class DataFolder: Sendable {
     static let fileEnding = ".sqlite"
     static let assetsEnding = ".assets"
 
-    /// The folder of a database's assets; made with the first of them.
+    /// The folder of a database's assets; it is created with the first of them.
     func assetFolder(for address: DatabaseAddress) -> String {
         Self.path(of: address, in: path, ending: Self.assetsEnding)
     }
@@ -75,7 +75,7 @@ final class DataFolder: Sendable {
     /// The folder of assets that are being uploaded.
     var incomingFolder: String { path + "/incoming" }
 
-    /// The folder of assets that are uploaded in several goes.
+    /// The folder of resumable uploads.
     var partialFolder: String { path + "/partial" }
 
     /// Removes what interrupted uploads left behind.
@@ -115,7 +115,7 @@ final class DataFolder: Sendable {
 
     func path(of address: DatabaseAddress) -> String { Self.path(of: address, in: path) }
 
-    /// Files among the databases that are not Stratus's.
+    /// Files in the databases' folder that are not Stratus's.
     func strangers() throws -> [String] {
         var strangers: [String] = []
         let root = path + "/databases"
@@ -138,7 +138,7 @@ final class DataFolder: Sendable {
         return strangers
     }
 
-    /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, of its mark,
+    /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, of its high-water mark,
     /// or of the folder of its assets.
     private static func isOurs(_ name: String) -> Bool {
         for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".mark", ".assets"]
@@ -162,9 +162,9 @@ final class DataFolder: Sendable {
         }
     }
 
-    /// Makes a folder and those above it, so that a power cut does not take them away again.
+    /// Creates a folder and those above it, and flushes them, so that they survive a power cut.
     ///
-    /// What was there already is not synchronised once more: each call waits for the disk.
+    /// A folder that existed already is not flushed again: each flush waits for the disk.
     static func makeFolder(_ path: String) throws {
         var folder = URL(fileURLWithPath: path)
         for _ in 0..<(try FileRights.makeFolder(path)) {
@@ -174,17 +174,17 @@ final class DataFolder: Sendable {
         }
     }
 
-    /// Returns when a file or the names in a folder are on the disk.
+    /// Flushes a file, or the names in a folder, to the disk.
     static func sync(_ path: String) throws {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        // A folder above ours need not be readable; then its owner keeps it.
+        // A folder above ours may be unreadable; its owner created it before.
         if file < 0, errno == EACCES { return }
         guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
         defer { close(file) }
         guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
     }
 
-    /// Under another name first, so that a file of that name is complete.
+    /// Writes under another name first, so that a file with this name is complete.
     private static func writeFormat(_ path: String) throws {
         let new = path + ".new"
         unlink(new)
@@ -198,7 +198,7 @@ final class DataFolder: Sendable {
         else { throw StorageError.translating(errno: errno, path: path) }
     }
 
-    /// Checks the folder's format; writes it into a new folder.
+    /// Checks the folder's format, or writes it into a new folder.
     private static func checkFormat(_ path: String) throws {
         if let found = FileManager.default.contents(atPath: path) {
             if found == Data(format.utf8) { return }

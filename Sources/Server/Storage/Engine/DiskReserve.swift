@@ -2,24 +2,24 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Room that is kept in the data folder for the moment in which the disk is full.
+/// Room in the data folder that is kept free for the time when the disk is full.
 ///
-/// SQLite needs room for everything it does, for a deletion too: the write-ahead log grows before a page
-/// becomes free, and opening a file makes the log and its index. When a write finds no room, the reserve is
-/// given back to the system and the service is read-only: what it writes then are deletions and its own
-/// upkeep, which live on the reserve until there is room again.
+/// SQLite needs room for everything it does, even for a deletion: the write-ahead log grows before a page becomes free,
+/// and opening a file creates the log and its index. When a write finds no room, the reserve is given back to the
+/// system and the service becomes read-only: from then on it only writes deletions and its own upkeep, which use the
+/// room of the reserve until there is room again.
 final class DiskReserve: Sendable {
     private struct State {
         var isReadOnly = false
-        /// How many bytes were kept the last time.
+        /// How many bytes were kept last.
         var keptBytes: Int64
     }
 
-    /// Below this there is no use in keeping anything.
+    /// A smaller reserve is of no use.
     private static let leastBytes: Int64 = 250_000
-    /// The part of what is free that is kept at the most.
+    /// At most this part of the free room is kept.
     private static let partOfFree: Int64 = 4
-    /// How many times the reserve must be free before something is added again: else the service would
+    /// How many times the size of the reserve must be free before saves are accepted again; otherwise the service would
     /// be full again in a moment.
     private static let timesFree: Int64 = 2
 
@@ -29,13 +29,13 @@ final class DiskReserve: Sendable {
     private let takes: @Sendable (Int64) -> Bool
     private let logger: Logger
     private let state: Mutex<State>
-    /// As in the state, for those who only look.
+    /// The same as in the state, for readers without the lock.
     private let isFull = Atomic(false)
 
     /// - Parameters:
-    ///   - freeBytes: What a process may still write; asked of the system where it is nil.
-    ///   - takes: Whether a new file of so many bytes finds room, which a quota may refuse while there is
-    ///     some; tried where it is nil.
+    ///   - freeBytes: What a process may still write; if nil, the system is asked.
+    ///   - takes: Whether there is room for a new file of so many bytes, which a quota may refuse although the disk has
+    ///     room; if nil, it is tried.
     init(
         folder: String, bytes: Int64, freeBytes: (@Sendable () -> Int64)? = nil,
         takes: (@Sendable (Int64) -> Bool)? = nil, logger: Logger
@@ -47,13 +47,13 @@ final class DiskReserve: Sendable {
         self.logger = logger
         state = Mutex(State(keptBytes: Self.leastBytes))
         state.withLock { state in
-            // One that is there is counted as free: it is made anew in the size that fits now.
+            // An existing reserve counts as free: it is created again in the size that fits now.
             unlink(path)
             if !keep(&state) { beginReadOnly(&state) }
         }
     }
 
-    /// Whether nothing is added now. Looks whether there is room again.
+    /// Whether saves are refused. Checks whether there is room again.
     var isReadOnly: Bool {
         guard isFull.load(ordering: .acquiring) else { return false }
         return state.withLock { state in
@@ -70,17 +70,17 @@ final class DiskReserve: Sendable {
 
     /// Notes that a write found no room.
     ///
-    /// - Returns: Whether room was made by it, so that what failed may be tried again.
+    /// - Returns: Whether this made room, so that the failed write may be tried again.
     func noteFull() -> Bool {
         state.withLock { state in
-            // What is refused for another reason, such as the size of one file, finds room elsewhere.
+            // A write that is refused for another reason, such as the size of one file, leaves room for others.
             guard !state.isReadOnly, !hasRoom(state) else { return false }
             beginReadOnly(&state)
             return true
         }
     }
 
-    /// Refuses a file that would be new, while nothing is added.
+    /// Refuses to create a file while saves are refused.
     ///
     /// - Throws: ``StorageError`` with ``StorageError/Code/diskFull``.
     func admitFile(_ path: String) throws {
@@ -99,11 +99,11 @@ final class DiskReserve: Sendable {
 
     private func hasRoom(_ state: State) -> Bool {
         let wanted = state.keptBytes * Self.timesFree
-        // A quota is not in what the system says of the disk.
+        // The system's number for the disk does not include a quota.
         return freeBytes() >= wanted && takes(wanted)
     }
 
-    /// Takes the reserve from what is free.
+    /// Takes the reserve from the free room.
     private func keep(_ state: inout State) -> Bool {
         let wanted = min(bytes, freeBytes() / Self.partOfFree)
         guard wanted >= min(Self.leastBytes, bytes) else { return false }
@@ -117,7 +117,7 @@ final class DiskReserve: Sendable {
         return allocate(bytes, at: path)
     }
 
-    /// Makes a file that has its room on the disk; none where there is no room.
+    /// Creates a file that has its room on the disk; none if there is no room.
     private static func allocate(_ bytes: Int64, at path: String) -> Bool {
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { return false }
@@ -125,7 +125,7 @@ final class DiskReserve: Sendable {
         do {
             try FileRights.setMode(file, path)
         } catch {
-            // An empty file of zeros tells nobody anything; the next start refuses what others may write.
+            // An empty file of zeros reveals nothing, and the next start refuses a file that others may write.
         }
         #if canImport(Darwin)
             let isKept = ftruncate(file, off_t(bytes)) == 0
@@ -138,7 +138,7 @@ final class DiskReserve: Sendable {
 
     private static func freeBytes(in folder: String) -> Int64 {
         var status = statvfs()
-        // Where the system does not say, a write will.
+        // If the system does not tell, a write will.
         guard statvfs(folder, &status) == 0 else { return .max }
         return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
     }

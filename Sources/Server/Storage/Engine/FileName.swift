@@ -1,17 +1,17 @@
 import StratusRecords
 
-/// File names that stand for the names of containers and owners.
+/// File names for the names of containers and owners.
 ///
-/// Digits, lowercase letters, `.`, `-` and `_` stay; an uppercase letter becomes `^` and its lowercase
-/// one, since some file systems do not tell them apart; every other byte becomes `%` and two hexadecimal
-/// digits. So no name leads out of its folder, hides, or meets another.
+/// Digits, lowercase letters, `.`, `-` and `_` stay; an uppercase letter becomes `^` and its lowercase one, since some
+/// file systems do not distinguish them; every other byte becomes `%` and two hexadecimal digits. So no name leads out
+/// of its folder, is hidden, or equals another.
 enum FileName {
     private static let publicName = "public"
 
     static func of(_ tenant: DatabaseAddress.Tenant) -> String {
         switch tenant {
         case .public: publicName
-        // An owner of that name is spelled differently, which decodes to the same.
+        // An owner with that name is spelled differently, which decodes to the same.
         case .private(owner: publicName): "%70ublic"
         case .private(let owner): encode(owner)
         }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Who may read and write what lies in the data folder: the service's user alone, whatever the umask.
+/// The rights on the files of the data folder: only the service's user may read and write them, whatever the umask.
 enum FileRights {
     private static let file: mode_t = 0o600
     private static let folder: mode_t = 0o700
     private static let others: mode_t = 0o077
 
-    /// Makes an empty file where there is none. One that is there is not opened: closing it would take
-    /// SQLite's locks of this process from it.
+    /// Creates an empty file if there is none. An existing one is not opened: closing it would release SQLite's locks
+    /// in this process.
     ///
     /// - Throws: ``StorageError`` with ``StorageError/Code/exposed`` when others have rights on it.
     static func prepareFile(_ path: String) throws {
@@ -20,15 +20,14 @@ enum FileRights {
         try setMode(descriptor, path)
     }
 
-    /// Gives a file that was made a moment ago to the service's user alone: `open` leaves out what the
-    /// umask says.
+    /// Sets the rights of a file that was just created: `open` leaves out those that the umask removes.
     static func setMode(_ descriptor: Int32, _ path: String) throws {
         guard fchmod(descriptor, file) == 0 else {
             throw StorageError.translating(errno: errno, path: path)
         }
     }
 
-    /// Makes a folder, and those above it that are missing.
+    /// Creates a folder, and those above it that are missing.
     ///
     /// - Returns: How many were missing: the folder itself and those right above it.
     static func makeFolder(_ path: String) throws -> Int {
@@ -54,9 +53,9 @@ enum FileRights {
             path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
     }
 
-    /// Refuses what others than its owner may read or write. What is not there is refused by nobody.
+    /// Refuses a file or folder that others than its owner may read or write. One that does not exist is not refused.
     ///
-    /// - Parameter command: The file or folder for the command that mends it; nil is `path`.
+    /// - Parameter command: The file or folder in the command that repairs it; nil for `path`.
     static func check(_ path: String, mendedBy command: String? = nil) throws {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & others != 0 else { return }
@@ -67,8 +66,8 @@ enum FileRights {
             path: path)
     }
 
-    /// Refuses a folder with a file or folder in it, however deep, that others than its owner may read or
-    /// write. One look at each: some microseconds.
+    /// Refuses a folder that contains, at any depth, a file or folder that others than its owner may read or write.
+    /// Takes some microseconds for each.
     static func checkAll(below path: String, mendedBy command: String) throws {
         try check(path, mendedBy: command)
         guard let folder = opendir(path) else { return }
@@ -91,7 +90,7 @@ enum FileRights {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// As a shell takes it.
+    /// The path quoted for a shell.
     private static func quoted(_ path: String) -> String {
         let plain = path.allSatisfy {
             $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0))
@@ -101,15 +100,15 @@ enum FileRights {
 }
 
 extension DataFolder {
-    /// What lies in a data folder. What an operator puts beside it is nobody's business.
+    /// The names in a data folder. Files that an operator puts beside them are not checked.
     private static let ownNames = [
         "format", "lock", "reserve", "reserve.try", "incoming", "partial", "databases",
         "directory.sqlite",
         "directory.sqlite-wal", "directory.sqlite-shm", "directory.mark",
     ]
 
-    /// Refuses a folder that others may read or write: the folders down to the databases', and its own
-    /// files beside them, and assets. A database's own file is looked at when it is opened.
+    /// Refuses a folder that others may read or write. Checks the folders down to the databases', the data folder's own
+    /// files, and assets. A database's file is checked when it is opened.
     static func checkRights(_ path: String) throws {
         try FileRights.check(path)
         for name in ownNames { try FileRights.check(path + "/" + name, mendedBy: path) }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Puts new content in the place of a data folder's, so that a crash at any moment leaves one or the other.
+/// Replaces a data folder's content, so that a crash at any moment leaves either the old or the new one.
 ///
-/// The new content lies in the folder ``stageName``, whole and on the disk. The file `format` says how far it
-/// is; while it does, nothing opens the folder, and whoever has it alone completes the exchange first:
-/// 1. what was there moves to the folder that `format` names; nothing is deleted;
-/// 2. what is new moves in, `format` last.
+/// The new content is in the folder ``stageName``, complete and on the disk. The file `format` stores the progress.
+/// While it does, nothing opens the folder, and the next process that has it alone completes the exchange first:
+/// 1. the old content moves to the folder that `format` names; nothing is deleted;
+/// 2. the new content moves in, `format` last.
 package struct FolderExchange: Sendable {
     package static let stageName = "restoring"
     private static let formatName = "format"
@@ -13,17 +13,17 @@ package struct FolderExchange: Sendable {
 
     private struct Progress {
         var step: Int
-        /// The folder's name for what was there.
+        /// The name of the folder for the old content.
         var aside: String
-        /// What `format` said before; empty where there was nothing.
+        /// The earlier content of `format`; empty when there was none.
         var former: String
     }
 
     private let folder: String
     private let willStep: @Sendable () throws -> Void
 
-    /// - Parameter willStep: Called before each change of the folder, for tests: what it throws is where the
-    ///   process would have ended.
+    /// - Parameter willStep: Called before each change of the folder, for tests: an error that it throws stands for the
+    ///   end of the process.
     package init(
         _ folder: String, willStep: @escaping @Sendable () throws -> Void = {}
     ) {
@@ -31,17 +31,18 @@ package struct FolderExchange: Sendable {
         self.willStep = willStep
     }
 
-    /// Puts the staged content in the place of what is there. Needs the folder alone.
+    /// Replaces the content by the staged one. Needs exclusive access to the folder.
     ///
     /// - Parameter aside: The name of a folder that does not exist yet.
-    /// - Throws: ``StorageError``. Once `format` says so, the next who opens the folder completes it.
+    /// - Throws: ``StorageError``. Once `format` has the progress, the exchange is completed when the folder is opened
+    ///   next.
     package func begin(aside: String) throws {
         let former = FileManager.default.contents(atPath: path(Self.formatName)) ?? Data()
         try note(Progress(step: 1, aside: aside, former: String(decoding: former, as: UTF8.self)))
         try complete()
     }
 
-    /// Completes an exchange that was interrupted. Needs the folder alone.
+    /// Completes an interrupted exchange. Needs exclusive access to the folder.
     ///
     /// - Returns: Whether there was one.
     @discardableResult
@@ -109,7 +110,7 @@ package struct FolderExchange: Sendable {
             to: path(Self.formatName))
     }
 
-    /// Under another name first, so that a file of that name is whole.
+    /// Writes under another name first, so that a file with this name is complete.
     private func write(_ text: String, to path: String) throws {
         try willStep()
         let draft = path + ".new"

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The lock of a data folder, until it is let go: with a ``DataFolder``, or alone for commands that must have
-/// the folder without opening it.
+/// The lock of a data folder, held until it is released: by a ``DataFolder``, or alone by commands that need the folder
+/// without opening it.
 package final class FolderLock: Sendable {
-    /// The file of that name, and the folder itself, which cannot be unlinked while it has files. The system
-    /// lets go of the locks when the process dies.
+    /// The lock file, and the folder itself, which cannot be unlinked while it has files. The system releases the locks
+    /// when the process ends.
     private let files: [Int32]
 
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when a process has the folder.
@@ -14,7 +14,7 @@ package final class FolderLock: Sendable {
 
     deinit {
         for file in files {
-            // A program that this process is starting at this moment still has the file open too.
+            // A program that this process is just starting may still have the file open too.
             flock(file, LOCK_UN)
             close(file)
         }
@@ -38,7 +38,7 @@ package final class FolderLock: Sendable {
         }
     }
 
-    /// - Parameter name: The path that an error names.
+    /// - Parameter name: The path in errors.
     private static func lock(_ path: String, _ flags: Int32, namedBy name: String) throws -> Int32 {
         let file = open(path, flags | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StorageError.translating(errno: errno, path: name) }
@@ -47,7 +47,7 @@ package final class FolderLock: Sendable {
             close(file)
             throw StorageError.translating(errno: code, path: name)
         }
-        // A file that was unlinked meanwhile keeps nobody out.
+        // A lock on a file that was unlinked in the meantime excludes nobody.
         var opened = stat()
         var named = stat()
         guard fstat(file, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino,

@@ -18,9 +18,9 @@ struct FolderPlacement: Placement {
         self.folder = folder
         self.limits = limits
         self.world = world
-        // When a service has the folder, an upload may be under way.
+        // Not by a command beside a service, which may be receiving an upload.
         if folder.isLocked { try folder.sweepIncoming() }
-        // A command beside the service leaves the room to the service.
+        // Only a service keeps a reserve, not a command beside it.
         let reserve =
             folder.isLocked && limits.reserveBytes > 0
             ? DiskReserve(folder: folder.path, bytes: limits.reserveBytes, logger: logger) : nil
@@ -53,7 +53,7 @@ struct FolderPlacement: Placement {
     func missingDatabases() throws -> [DatabaseAddress] { try folder.missingDatabases() }
 
     func databasesWithBlobs() throws -> [DatabaseAddress] {
-        // Assets whose database is missing are kept: it may be about to be restored.
+        // Assets whose database is missing are kept: it may be restored.
         try folder.databases(endingWith: DataFolder.assetsEnding)
             .filter { access(folder.path(of: $0), F_OK) == 0 }
     }

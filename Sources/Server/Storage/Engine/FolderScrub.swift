@@ -3,20 +3,21 @@ import Logging
 import StratusRecords
 import StratusRuntime
 
-/// Looks through the databases of a folder one after the other while they are served, slowly: damage that no
-/// request meets, such as an index that hides a record, is noticed without `stratus doctor`.
+/// Checks the databases of a folder one after the other while they are served, slowly: damage that no request meets,
+/// such as an index that hides a record, is noticed without `stratus doctor`.
 ///
-/// What is looked at is what ``SQLiteStorageEngine/check()`` looks at: SQLite's own check of pages and
-/// indexes, the checksums of rows, and the invariants between tables; then what the stored bytes mean, as
+/// The checks are those of ``SQLiteStorageEngine/check()``: SQLite's own check of pages and indexes, the checksums of
+/// rows, and the invariants between tables; then the caller's check of the stored bytes. Each database is read in one
+/// snapshot.
 /// the caller knows it. Each database is read in one snapshot.
 package struct FolderScrub: Sendable {
-    /// A round takes this long at least.
+    /// The least duration of a round.
     static let roundSeconds: Double = 7 * 24 * 3600
-    /// Nothing is looked at for so long after a start, so that restarts in series do no work for nothing.
+    /// Nothing is checked for this long after a start, so that repeated restarts do not repeat the work.
     static let startSeconds: Double = 600
-    /// For each second of work there are so many of rest: 2 % of one processor at the most.
+    /// Seconds of rest for each second of work: at most 2 % of one processor are used.
     static let restPerWork: Double = 49
-    /// Between two databases, however small.
+    /// The least pause between two databases.
     static let leastRestSeconds: Double = 0.1
 
     private static let checked = Counter(label: "stratus_databases_checked_total")
@@ -27,7 +28,7 @@ package struct FolderScrub: Sendable {
     private let logger: Logger
     private let contents: @Sendable (DatabaseAddress) async throws -> [Finding]
 
-    /// - Parameter contents: Looks at what the rows of a database mean that is whole otherwise.
+    /// - Parameter contents: Checks the contents of a database whose file and rows are intact.
     package init(
         _ storage: SQLiteStorageEngine, world: World = .live, logger: Logger,
         contents: @escaping @Sendable (DatabaseAddress) async throws -> [Finding] = { _ in [] }
@@ -38,7 +39,7 @@ package struct FolderScrub: Sendable {
         self.logger = logger
     }
 
-    /// Goes round until its task is cancelled.
+    /// Checks the folder round after round until its task is cancelled.
     package func run() async {
         do {
             try await world.sleep(Self.startSeconds)
@@ -49,18 +50,19 @@ package struct FolderScrub: Sendable {
                 try await world.sleep(max(rest, Self.startSeconds))
             }
         } catch {
-            // Ends with its task: whatever is wrong with a database is a finding.
+            // Cancelled, or the folder cannot be listed: the checks end until the next start. What is wrong with a
+            // single database is a finding.
         }
     }
 
-    /// Looks at every database once.
+    /// Checks every database once.
     ///
-    /// - Returns: What was found; all of it is in the log.
-    /// - Throws: `CancellationError`, and what keeps the folder from being listed.
+    /// - Returns: The findings, which are also in the log.
+    /// - Throws: `CancellationError`, and the error when the folder cannot be listed.
     package func round() async throws -> [Finding] {
         var findings: [Finding] = []
         var addresses = try await storage.databases()
-        // A service that is restarted often begins elsewhere each time.
+        // Starts at a random one, so that a service that is restarted often does not always check the same ones.
         if !addresses.isEmpty {
             let start = Int(world.random() * Double(addresses.count))
             addresses = Array(addresses[start...] + addresses[..<start])
@@ -72,7 +74,7 @@ package struct FolderScrub: Sendable {
                 do {
                     found = try await contents(address)
                 } catch {
-                    // Refused with its reason in the log, or the storage is closed.
+                    // The database was refused and its error is in the log, or the storage is closed.
                 }
             }
             Self.checked.increment()
@@ -96,7 +98,7 @@ package struct FolderScrub: Sendable {
 }
 
 extension SQLiteStorageEngine {
-    /// What is wrong with one database. A file that cannot be opened is told when somebody asks for it.
+    /// The findings in one database. A file that cannot be opened is reported by the requests that need it.
     fileprivate func findings(in address: DatabaseAddress) async -> [Finding] {
         var check = FolderCheck()
         do {
@@ -105,7 +107,7 @@ extension SQLiteStorageEngine {
                     $0, RecordFile.invariants, into: &check, rows: Self.damagedRows)
             }
         } catch {
-            // Refused with its reason in the log, or the storage is closed.
+            // The database was refused and its error is in the log, or the storage is closed.
         }
         return check.findings
     }

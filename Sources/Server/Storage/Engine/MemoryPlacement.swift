@@ -2,10 +2,10 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// Databases and blobs in memory, gone with the engine: no files, no locks, no threads.
+/// Databases and blobs in memory, which end with the engine: no files, no locks, no threads.
 ///
-/// The rows are in the same tables and go through the same statements as those of a folder. The blobs are
-/// not in SQLite: their bytes are in files beside the databases, and in memory beside them too.
+/// The rows are in the same tables and are accessed by the same statements as those of a folder. The blobs are not in
+/// SQLite here either.
 final class MemoryPlacement: Placement {
     let directory: any OpenDatabase
     private let world: World
@@ -13,7 +13,7 @@ final class MemoryPlacement: Placement {
 
     private struct Contents {
         var databases: [DatabaseAddress: SQLiteMemory] = [:]
-        /// Copies that nobody has opened yet.
+        /// Copies that have not been opened yet.
         var copies: [DatabaseAddress: SQLiteMemory] = [:]
         var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
     }
@@ -31,7 +31,7 @@ final class MemoryPlacement: Placement {
         self.contents.withLock { $0 = contents }
     }
 
-    /// A placement with copies of these databases, none of them open.
+    /// A placement with copies of these databases, which are opened when they are needed.
     func copy(world: World) throws -> MemoryPlacement {
         let (databases, unopened, blobs) = contents.withLock { contents in
             (contents.databases, contents.copies, contents.blobs)
@@ -86,7 +86,7 @@ final class MemoryPlacement: Placement {
     }
 
     func deleteDatabases(of address: ContainerAddress) {
-        // Every database of this placement is open, and the engine deletes none that is.
+        // Every database here is open, and the engine deletes only closed ones.
     }
 
     func path(of address: DatabaseAddress) -> String {
@@ -101,7 +101,7 @@ final class MemoryPlacement: Placement {
 
     func release() {}
 
-    /// In the order of a folder's listing, so that equal runs find equal orders.
+    /// In the order of a folder's listing, so that equal runs have equal orders.
     private static func sorted(_ addresses: Set<DatabaseAddress>) -> [DatabaseAddress] {
         addresses.map { (DataFolder.path(of: $0, in: ""), $0) }
             .sorted { $0.0 < $1.0 }

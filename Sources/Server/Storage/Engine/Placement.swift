@@ -2,30 +2,30 @@ import StratusRecords
 
 /// Where an engine keeps its databases and blobs.
 protocol Placement: Sendable {
-    /// Where opening and closing run.
+    /// Where databases are opened and closed.
     var work: WorkThread { get }
-    /// How many databases stay open; nil where a closed one would be lost.
+    /// How many databases stay open; nil when a closed one would be lost.
     var openDatabases: Int? { get }
-    /// After how many seconds without a use a database is closed; nil where it would be lost.
+    /// After how many seconds without use a database is closed; nil when it would be lost.
     var idleSeconds: Double? { get }
-    /// Whether this process has the data to itself.
+    /// Whether no other process uses the data.
     var isExclusive: Bool { get }
 
     /// The directory's database, which the placement has opened.
     var directory: any OpenDatabase { get }
 
-    /// Opens a database, and makes it when it is not there.
+    /// Opens a database, and creates it if it does not exist.
     func open(_ address: DatabaseAddress) throws -> any OpenDatabase
 
     func blobs(for address: DatabaseAddress) -> any BlobStore
 
-    /// Every database there is.
+    /// All existing databases.
     func databases() throws -> [DatabaseAddress]
 
-    /// Databases that were acknowledged and are not there.
+    /// Databases that have acknowledged commits and are missing.
     func missingDatabases() throws -> [DatabaseAddress]
 
-    /// Every database there is that ever kept a blob.
+    /// All existing databases that ever stored a blob.
     func databasesWithBlobs() throws -> [DatabaseAddress]
 
     /// Deletes all databases of a container, none of which is open.
@@ -34,21 +34,21 @@ protocol Placement: Sendable {
     /// The file of a database; in memory a name for messages.
     func path(of address: DatabaseAddress) -> String
 
-    /// What lies among the databases without belonging to them.
+    /// Files in the databases' folder that do not belong to them.
     func strangers() throws -> [String]
 
-    /// What the system says of a database's files, to notice that they were repaired or replaced.
+    /// The system's data about a database's files, which show that they were repaired or replaced.
     func files(of address: DatabaseAddress) -> DamagedDatabases.Files
 
-    /// The room that is kept for a full disk; nil where there is no disk or it is not this process's.
+    /// The room that is kept for a full disk; nil when there is no disk or another process keeps it.
     var reserve: DiskReserve? { get }
 
-    /// Lets another process have the data. Called after all databases were closed.
+    /// Lets another process use the data. Called after all databases were closed.
     func release()
 }
 
 extension Placement {
-    /// Opens a database; where the disk is found full by it, once more with the room that was kept.
+    /// Opens a database. If the disk is full, tries once more with the room of the reserve.
     func openMakingRoom(_ address: DatabaseAddress) throws -> any OpenDatabase {
         do {
             return try open(address)

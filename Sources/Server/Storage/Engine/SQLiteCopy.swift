@@ -4,16 +4,16 @@ import StratusRecords
 
 /// Copies of database files that a service may be writing.
 package enum SQLiteCopy {
-    /// Copies a database as it is at one moment, with SQLite's online backup; writers go on meanwhile.
+    /// Copies a database as it is at one moment, with SQLite's online backup; writers continue.
     ///
-    /// The copy is a whole file without a log beside it, its user's alone, and on the disk when this
-    /// returns.
+    /// The copy is a complete file without a log beside it, which only its user can access, and is on the disk when
+    /// this returns.
     ///
     /// - Parameters:
     ///   - source: The file; it is only read.
-    ///   - destination: Where no file is yet.
-    /// - Throws: ``StorageError``: with ``StorageError/Code/corrupt`` when the file is damaged, or has fewer
-    ///   commits than its high-water mark says, as one that lost its log.
+    ///   - destination: The path of the copy, where no file exists.
+    /// - Throws: ``StorageError``: with ``StorageError/Code/corrupt`` when the file is damaged, or has fewer commits
+    ///   than its high-water mark, as when it lost its log.
     package static func copy(_ source: String, to destination: String) throws {
         let descriptor = open(destination, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -24,18 +24,18 @@ package enum SQLiteCopy {
         configuration.readonly = true
         configuration.busyMode = .timeout(30)
         do {
-            // Before the database: a service may commit and raise the mark in between.
+            // Read before the database: a service may commit and raise the mark in between.
             let mark = try HighWaterMark.existing(at: HighWaterMark.path(ofDatabase: source))
             let original = try DatabaseQueue(path: source, configuration: configuration)
             let copy = try DatabaseQueue(path: destination)
-            // All pages in one step: one snapshot, whatever is written meanwhile.
+            // All pages in one step are one snapshot, whatever is written in the meantime.
             try original.backup(to: copy)
             try original.close()
             let isWhole = try copy.read { database in
                 try mark?.check(stampedBy: database)
                 return try String.fetchOne(database, sql: "PRAGMA quick_check(1)") == "ok"
             }
-            // The log's mode came with the pages; a file that nobody writes needs no log.
+            // The journal mode was copied with the pages; a file that nobody writes needs no log.
             try copy.close()
             for suffix in ["-wal", "-shm"] where unlink(destination + suffix) != 0 {
                 guard errno == ENOENT else {
@@ -53,9 +53,9 @@ package enum SQLiteCopy {
         try DataFolder.sync(destination)
     }
 
-    /// Why there is no file where a database's is looked for: it was lost, or never made.
+    /// Why a database's file does not exist: it was lost, or never created.
     ///
-    /// - Returns: Nil where nothing was acknowledged.
+    /// - Returns: Nil when nothing was acknowledged.
     /// - Throws: ``StorageError`` when the mark cannot be read.
     package static func loss(ofMissing path: String) throws -> StorageError? {
         do {
@@ -69,7 +69,7 @@ package enum SQLiteCopy {
 }
 
 extension HighWaterMark {
-    /// Refuses a copied database that lacks commits; one that is empty or of an earlier format has none.
+    /// Refuses a copied database that lacks commits. An empty one, or one of an earlier format, has none to compare.
     fileprivate func check(stampedBy database: Database) throws {
         guard commits > 0 else { return }
         guard try database.tableExists("history"),

@@ -1,7 +1,7 @@
 import GRDB
 import StratusRecords
 
-/// The outcome of the check of a data folder.
+/// The result of checking a data folder.
 public struct FolderCheck: Hashable, Sendable {
     /// How many databases there are, the directory among them.
     public var files = 0
@@ -15,13 +15,13 @@ extension SQLiteStorageEngine {
     /// The path of a database's file, for messages.
     package func path(of address: DatabaseAddress) -> String { placement.path(of: address) }
 
-    /// Violations of one invariant that are reported for one file; more of them say nothing more.
+    /// The most violations of one invariant that are reported for one file.
     private static let violationsPerInvariant = 20
 
-    /// Checks that every database is whole and that its rows fit together.
+    /// Checks that every database is intact and that its rows are consistent.
     ///
-    /// Reads only, one snapshot for each database; a service may be at work on the folder. The time grows
-    /// with what is stored.
+    /// Only reads, in one snapshot for each database; a service may be running on the folder. The time grows with the
+    /// amount of data.
     ///
     /// - Throws: ``StorageError`` when the folder cannot be read; a damaged file is a finding.
     public func check() async throws -> FolderCheck {
@@ -62,7 +62,7 @@ extension SQLiteStorageEngine {
         do {
             check.findings += try await file.read(.zone) { database in
                 var findings = try wholeness(of: database, path: file.path)
-                // Rows of a damaged file say nothing.
+                // Rows of a damaged file are not reliable.
                 guard findings.isEmpty else { return findings }
                 findings += try damaged(database, file.path)
                 for invariant in invariants {
@@ -77,7 +77,7 @@ extension SQLiteStorageEngine {
                 return findings
             }
         } catch {
-            // Whatever keeps a file from being read is what the check is for.
+            // Any error is the finding: it keeps the file from being read.
             let message = (error as? StorageError)?.message ?? String(describing: error)
             check.findings.append(
                 Finding(invariant: "A file can be read.", path: file.path, violation: message))

@@ -2,10 +2,10 @@ import Logging
 import StratusRuntime
 
 extension SQLiteStorageEngine {
-    /// Another engine in memory with all that this one has now, as an operator's copy of a folder has it:
-    /// whoever opens it for writing begins an epoch of their own.
+    /// Another engine in memory with all current data of this one, like an operator's copy of a folder: the process
+    /// that first writes to it begins an epoch of its own.
     ///
-    /// Only of an engine in memory. The blobs are shared: nobody changes them.
+    /// Only for an engine in memory. The blobs are shared, since they never change.
     ///
     /// - Throws: SQLite's error.
     package func copyInMemory(world: World) throws -> SQLiteStorageEngine {

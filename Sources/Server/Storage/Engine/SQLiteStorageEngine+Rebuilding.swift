@@ -1,16 +1,16 @@
 import StratusRecords
 
 extension SQLiteStorageEngine {
-    /// Removes the rows of a database that are derived from its records, counts anew what is counted, and
-    /// lets `body` derive the rows again: in one transaction.
+    /// Removes the derived rows of a database, recomputes the counters, and lets `body` derive the rows again, in one
+    /// transaction.
     ///
-    /// For a process that has the folder alone, and no longer serves it.
+    /// For a process that has the folder alone, and does not serve it.
     ///
     /// - Parameters:
-    ///   - dropsDamaged: Whether rows whose checksum does not match are removed; what `body` gets are the
-    ///     records among them, in whose places it puts tombstones.
-    ///   - body: Derives rows.
-    /// - Returns: What was dropped.
+    ///   - dropsDamaged: Whether rows whose checksum does not match are removed. `body` gets the damaged records, which
+    ///     it must replace by tombstones.
+    ///   - body: Derives the rows.
+    /// - Returns: The rows that were dropped.
     package func rebuildDerivedRows(
         of address: DatabaseAddress, dropsDamaged: Bool = false,
         _ body: @escaping @Sendable (any RecordTransaction, [RecordRow]) throws -> Void
@@ -32,7 +32,7 @@ extension SQLiteStorageEngine {
         return rows
     }
 
-    /// An asset that nobody holds gets its time at the next collection, as when its last record lets go.
+    /// The next collection sets the time of an asset that no record holds, as if its last record had just released it.
     private static let clearing = [
         "DELETE FROM record_index",
         "DELETE FROM reference_",

@@ -2,10 +2,10 @@ import Foundation
 import StratusRecords
 
 extension SQLiteStorageEngine {
-    /// Deletes all databases of a container in one environment, with all that lies in their folder.
+    /// Deletes all databases of a container in one environment, with everything in their folder.
     ///
-    /// The storage must be open ``Access/alone``, and none of these databases may have been used yet.
-    /// Change tokens from before are no good afterwards: a new database has a new history.
+    /// The storage must be open ``Access/alone``, and none of these databases may have been used yet. Earlier change
+    /// tokens are invalid afterwards: a new database has a new history.
     ///
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when a service has the folder or a
     ///   database is open, ``StorageError/Code/notWritable`` when the files cannot be removed.

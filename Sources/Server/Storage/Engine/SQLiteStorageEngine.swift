@@ -4,8 +4,8 @@ import StratusRuntime
 
 /// The databases of one service in SQLite: in a data folder, or in memory.
 ///
-/// In a folder each database is a file, with a small directory beside them, and every commit is on the disk
-/// before it returns. One service has the folder at a time; commands may work beside it (``Access``).
+/// In a folder each database is a file, with a small directory beside them, and every commit is on the disk before it
+/// returns. One service uses the folder at a time; commands may run beside it (``Access``).
 ///
 /// ```swift
 /// let storage = try SQLiteStorageEngine(folder: "/var/lib/stratus")
@@ -13,15 +13,15 @@ import StratusRuntime
 /// try await storage.close()
 /// ```
 ///
-/// In memory (``inMemory(world:)``) the same statements work on the same tables, without files and threads,
-/// for tests and for trying the service out.
+/// In memory (``inMemory(world:)``) the same statements run on the same tables, without files and threads, for tests
+/// and for trying the service out.
 public final class SQLiteStorageEngine: StorageEngine {
-    /// How a process has a data folder.
+    /// How a process uses a data folder.
     public enum Access: Hashable, Sendable {
-        /// Alone, as a service has it: what it remembers cannot become wrong behind its back.
+        /// Alone, as a service does: no other process can change what it has cached.
         case alone
-        /// Beside the service that may have it, as a command has it: nothing is remembered from one
-        /// request to the next, and the service notices by ``Directory/changesByOthers()``.
+        /// Beside a service, as a command does: nothing is cached from one request to the next, and the service notices
+        /// changes by ``Directory/changesByOthers()``.
         case beside
     }
 
@@ -29,16 +29,16 @@ public final class SQLiteStorageEngine: StorageEngine {
     private let databasesInUse: OpenDatabases
     let epochs: WritingEpochs
 
-    /// Opens a data folder, or makes one.
+    /// Opens a data folder, or creates one.
     ///
-    /// Waits for the disk; meant for the start of a service.
+    /// Blocks on the disk; meant for the start of a service.
     ///
     /// - Parameters:
     ///   - path: The path of the folder.
-    ///   - access: Alone, unless a service may have the folder.
+    ///   - access: Alone, unless a service may use the folder at the same time.
     ///   - limits: How much is kept open, and how many writes share a commit.
-    ///   - world: Its random bytes name epochs and make the signing key; its clocks tell when a machine was
-    ///     stopped and went on with its memory.
+    ///   - world: Its random bytes name epochs and make the signing key; its clocks show when a machine was suspended
+    ///     with its memory and resumed.
     ///   - logger: Gets a line for each file that is migrated.
     /// - Throws: ``StorageError`` with ``StorageError/Code/inUse`` when another process has the folder,
     ///   ``StorageError/Code/notWritable``, ``StorageError/Code/unknownFormat``,
@@ -59,9 +59,9 @@ public final class SQLiteStorageEngine: StorageEngine {
             world: world, logger: logger)
     }
 
-    /// Makes an empty engine in memory. When the last reference to it is gone, so are its data.
+    /// Makes an empty engine in memory. Its data ends with the last reference to it.
     ///
-    /// Reads and writes of one database take turns on the threads of those who ask.
+    /// Reads and writes of one database take turns on the callers' threads.
     ///
     /// - Parameter world: Its random bytes name epochs and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
@@ -70,8 +70,8 @@ public final class SQLiteStorageEngine: StorageEngine {
                 try MemoryPlacement(world: world), world: world,
                 logger: Logger(label: "stratus.storage"))
         } catch {
-            // No disk that could be full and no file that could be damaged: as where Swift itself finds
-            // no memory.
+            // There is no disk that could be full and no file that could be damaged: like Swift itself without memory,
+            // this cannot go on.
             preconditionFailure("SQLite could not make a database in memory: \(error)")
         }
     }
@@ -88,7 +88,7 @@ public final class SQLiteStorageEngine: StorageEngine {
     public var directory: any Directory { SQLiteDirectory(database: placement.directory) }
 
     public func store(for address: DatabaseAddress) async throws -> any RecordStore {
-        // Opened once here, so that what is wrong with the file shows now.
+        // Opened once here, so that an error of the file is reported now.
         try await databasesInUse.use(address) { _ in }
         return SQLiteRecordStore(address: address, databases: databasesInUse, epochs: epochs)
     }
@@ -127,7 +127,7 @@ public final class SQLiteStorageEngine: StorageEngine {
     /// How often a database was opened so far.
     var openings: Int { databasesInUse.openings }
 
-    /// Runs `body` with a database, which stays open as long.
+    /// Runs `body` with a database, which stays open until it returns.
     func withDatabase<Outcome: Sendable>(
         of address: DatabaseAddress, _ body: (any OpenDatabase) async throws -> Outcome
     ) async throws -> Outcome {

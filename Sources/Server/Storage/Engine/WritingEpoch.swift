@@ -2,27 +2,26 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// The epoch in which this process writes one database. It outlives the database's closing, so that a
-/// database that was closed for want of room goes on where it was.
+/// The epoch in which this process writes one database. It outlives the database's closing, so that a database that was
+/// closed to make room for others continues in it.
 ///
-/// A process goes on in its epoch only if
+/// A process continues its epoch only if
 ///
 /// - the newest epoch in the file is its own, so that it shares no epoch with another process;
-/// - the file, where it was opened again, has the version that it had when it was closed, so that it is not
-///   a copy of earlier;
-/// - the clocks did not part since the epoch's last write, as they do where a machine was stopped and went
-///   on with its memory, perhaps for the second time.
+/// - the file, if it was opened again, has the same version as when it was closed, so that it is not an earlier copy;
+/// - the clocks did not diverge since the epoch's last write, as they do when a machine is suspended with its memory
+///   and resumed, perhaps more than once.
 ///
-/// An epoch that is begun in a transaction that is rolled back is in memory only: the next write finds
-/// another one in the file, and begins one more. So nothing here need be told of commits but the version.
+/// An epoch that begins in a transaction that is rolled back exists in memory only: the next write finds another one in
+/// the file, and begins one more. So commits need to report nothing here but the version.
 final class WritingEpoch: Sendable {
-    /// By how much the clocks may part: more than they are set right by, less than anybody takes to stop a
-    /// machine and to start it again.
+    /// By how much the clocks may diverge: more than they are ever corrected by, and less than the time it takes to
+    /// stop and start a machine.
     static let clockSeconds: Double = 60
 
     private struct State {
         var epoch: Epoch?
-        /// The database's version after the last write that was committed, or where the epoch began.
+        /// The database's version after the last committed write, or at which the epoch began.
         var version: Int64 = 0
         /// Whether the file was opened since the last write.
         var isReopened = false
@@ -54,7 +53,7 @@ final class WritingEpoch: Sendable {
         }
     }
 
-    /// Makes the epoch in which this process writes from now on.
+    /// Begins the epoch in which this process writes from now on.
     func begin(after old: Epoch, at version: Int64) -> EpochRow {
         let epoch = Epoch(number: old.number + 1, identifier: source.world.randomNumber())
         let lead = source.lead
@@ -70,13 +69,13 @@ final class WritingEpoch: Sendable {
         state.withLock { $0.version = max($0.version, version) }
     }
 
-    /// Notes that the file was opened: since it was closed it may have been replaced.
+    /// Notes that the file was opened: it may have been replaced while it was closed.
     func reopened() {
         state.withLock { $0.isReopened = true }
     }
 }
 
-/// Time and chance, for the epochs of all databases of a process.
+/// The time and randomness for the epochs of all databases of a process.
 final class EpochSource: Sendable {
     let world: World
 
@@ -88,7 +87,7 @@ final class EpochSource: Sendable {
     var lead: Double { Double(world.nowMilliseconds()) / 1_000 - world.uptimeSeconds() }
 }
 
-/// Where an open database has its epoch, so that a write need not look for it.
+/// Holds the epoch of an open database, so that a write need not look it up.
 final class EpochPlace: Sendable {
     private let place = Mutex<WritingEpoch?>(nil)
 
@@ -100,7 +99,7 @@ final class EpochPlace: Sendable {
 
 /// The epochs in which this process writes its databases.
 final class WritingEpochs: Sendable {
-    /// Databases whose epochs are remembered. One that was forgotten begins a new epoch with its next write.
+    /// The most databases whose epochs are remembered. A forgotten one begins a new epoch with its next write.
     private static let remembered = 100_000
 
     private let epochs = Mutex(LRUCache<DatabaseAddress, WritingEpoch>(capacity: remembered))

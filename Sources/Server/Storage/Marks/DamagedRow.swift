@@ -1,8 +1,8 @@
-/// A row whose checksum does not match: it is damaged, and the rows beside it may be well.
+/// A row whose checksum does not match: it is damaged, while the rows beside it may be intact.
 package struct DamagedRow: Hashable, Sendable {
-    /// What the row keeps: a record, a subscription …
+    /// What the row stores: a record, a subscription …
     package var kind: String
-    /// The name of a record's zone, where it is known.
+    /// The name of a record's zone, if it is known.
     package var zone: String?
     package var name: String
 
@@ -24,7 +24,7 @@ extension StorageError {
         return error
     }
 
-    /// The same error with the file, where it is not known yet.
+    /// The same error with the file's path, if it has none yet.
     func located(at path: String) -> StorageError {
         var error = self
         if error.damagedRow != nil, error.path == nil { error.path = path }

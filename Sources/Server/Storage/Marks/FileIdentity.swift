@@ -1,6 +1,6 @@
 import GRDB
 
-/// Which database a file holds. It stands in the file's table `history`.
+/// Identifies the database in a file. Stored in the file's table `history`.
 struct FileIdentity: Hashable, Sendable {
     /// The database's path in the data folder, without the ending.
     var address: String
@@ -8,10 +8,10 @@ struct FileIdentity: Hashable, Sendable {
     var identifier: UInt64
 }
 
-/// What a file says of itself.
+/// The identity and the number of commits that a file stores about itself.
 struct FileStamp: Hashable, Sendable {
     var identity: FileIdentity
-    /// How many commits the file has had, migrations aside.
+    /// How many commits the file has had, not counting migrations.
     var commits: UInt64
 
     static func read(from database: Database) throws -> FileStamp {
@@ -37,11 +37,11 @@ struct FileStamp: Hashable, Sendable {
             .run()
     }
 
-    /// Counts the commit of the transaction that is under way.
+    /// Counts the commit of the current transaction.
     ///
-    /// - Returns: How many there are with it.
+    /// - Returns: The number of commits, including this one.
     static func countCommit(in database: Database) throws -> UInt64? {
-        // Two statements: RETURNING makes a table of its own for its one row, which costs four times as much.
+        // Two statements: RETURNING creates a table for its one row, which costs four times as much.
         let commits = try SQLStatement(database, "SELECT commits FROM history")
             .first { UInt64(bitPattern: $0.integer(0)) + 1 }
         guard let commits else { return nil }
@@ -53,14 +53,14 @@ struct FileStamp: Hashable, Sendable {
 }
 
 extension FileIdentity {
-    /// The columns in which a file's identity and its commits stand.
+    /// The columns of a file's identity and its number of commits.
     static let columns = """
         identifier INTEGER NOT NULL DEFAULT 0,
         address TEXT NOT NULL DEFAULT '',
         commits INTEGER NOT NULL DEFAULT 0
         """
 
-    /// Adds the columns to a table `history` that is there.
+    /// Adds the columns to an existing table `history`.
     static let addColumns = columns.split(separator: ",\n")
         .map { "ALTER TABLE history ADD COLUMN \($0);" }
         .joined(separator: "\n")

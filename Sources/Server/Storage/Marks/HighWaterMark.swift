@@ -1,15 +1,14 @@
 import Foundation
 
-/// How many commits of a database were acknowledged, in a small file beside it.
+/// The number of a database's acknowledged commits, in a small file beside it.
 ///
-/// The number is raised after each commit has reached the disk, and is never itself synchronised, so that it
-/// costs no wait. The system keeps the page when the process is killed: then the number is exact. After a
-/// power cut it may be behind. It is never ahead of what is durable, so a database that has fewer commits
-/// has lost some.
+/// The number is raised after each commit has reached the disk, and is not synchronised itself, so that it costs no
+/// wait. If the process is killed, the system keeps the page, and the number is exact. After a power cut it may be too
+/// low. It is never higher than what is durable, so a database that has fewer commits has lost some.
 ///
-/// The file has 64 bytes: 16 that name the format, the database's identifier, the commits, and zeros.
-/// Several processes may raise it, each while it has the file's lock. No descriptor stays open, and it is
-/// not mapped: a mapped page whose file somebody cuts short ends the process that touches it.
+/// The file has 64 bytes: 16 that name the format, the database's identifier, the commits, and zeros. Several processes
+/// may raise it, each while it has the file's lock. No descriptor stays open, and the file is not mapped: if somebody
+/// truncates a mapped file, the process that touches it is killed.
 struct HighWaterMark: Hashable, Sendable {
     static let fileEnding = ".mark"
 
@@ -20,7 +19,7 @@ struct HighWaterMark: Hashable, Sendable {
 
     private let path: String
     let identifier: UInt64
-    /// As the file said when it was read.
+    /// The number of commits in the file when it was read.
     let commits: UInt64
 
     /// The path of the mark of a database's file.
@@ -28,10 +27,10 @@ struct HighWaterMark: Hashable, Sendable {
         path.dropLast(DataFolder.fileEnding.utf8.count) + fileEnding
     }
 
-    /// Says that so many commits are on the disk.
+    /// Stores the number of commits that are on the disk.
     ///
-    /// A file that was emptied or removed meanwhile is made anew. When the system refuses, the mark is as
-    /// good as after a power cut, and the next commit tries again.
+    /// A file that was emptied or removed is created again. If the system refuses, the mark is too low, as after a
+    /// power cut, and the next commit tries again.
     func raise(to commits: UInt64) {
         guard commits > 0 else { return }
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -41,28 +40,28 @@ struct HighWaterMark: Hashable, Sendable {
         withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
             let found = pread(file, bytes.baseAddress, Self.size, 0)
             guard found == Self.size, bytes.starts(with: Self.format) else {
-                // Whoever damages it later than now meets a whole one again.
+                // A damaged mark is written again as a whole.
                 Self.fill(bytes, identifier, commits)
                 if pwrite(file, bytes.baseAddress, Self.size, 0) == Self.size { fsync(file) }
                 return
             }
             let before = Self.number(in: bytes, at: Self.commitsOffset)
-            // Another mark was put in its place with a loss that somebody accepted.
+            // An operator accepted a loss, and another mark replaced this one.
             guard Self.number(in: bytes, at: Self.identifierOffset) == identifier,
                 before < commits
             else { return }
             var number = commits
             let written = pwrite(
                 file, &number, MemoryLayout<UInt64>.size, off_t(Self.commitsOffset))
-            // Once in a database's life it waits for the disk: from then on a database that is missing is
-            // noticed after a power cut too.
+            // The first raise in a database's life waits for the disk: from then on, a missing database is noticed
+            // after a power cut too.
             if before == 0, written > 0 { fsync(file) }
         }
     }
 
     /// Reads the mark of a database.
     ///
-    /// - Returns: Nil when there is none, or one that was about to be made when the power went.
+    /// - Returns: Nil when there is none, or one whose creation a power cut interrupted.
     /// - Throws: ``LossRefusal/Reason/damagedMark`` and ``StorageError``.
     static func existing(at path: String) throws -> HighWaterMark? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
@@ -72,15 +71,14 @@ struct HighWaterMark: Hashable, Sendable {
         return try read(file, path)
     }
 
-    /// Makes a mark, or reads the one that another process has made, and returns when its name is on the
-    /// disk.
+    /// Creates a mark, or reads the one that another process has created, and returns when its name is on the disk.
     static func make(
         at path: String, identifier: UInt64, commits: UInt64
     ) throws -> HighWaterMark {
         try write(path, identifier, commits, replaces: false)
     }
 
-    /// Says something else from now on: what was lost is accepted.
+    /// Replaces the mark, because a loss was accepted.
     static func replace(at path: String, identifier: UInt64, commits: UInt64) throws {
         _ = try write(path, identifier, commits, replaces: true)
     }
@@ -91,7 +89,7 @@ struct HighWaterMark: Hashable, Sendable {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
         defer { close(file) }
-        // Against another process that makes it too.
+        // Another process may create it at the same time.
         guard flock(file, LOCK_EX) == 0 else {
             throw StorageError.translating(errno: errno, path: path)
         }
@@ -106,7 +104,7 @@ struct HighWaterMark: Hashable, Sendable {
         return HighWaterMark(path: path, identifier: identifier, commits: commits)
     }
 
-    /// - Returns: Nil for a file that has nothing in it yet.
+    /// - Returns: Nil for an empty file.
     private static func read(_ file: Int32, _ path: String) throws -> HighWaterMark? {
         try withUnsafeTemporaryAllocation(byteCount: size + 1, alignment: 8) { bytes in
             let count = pread(file, bytes.baseAddress, size + 1, 0)
@@ -136,8 +134,7 @@ struct HighWaterMark: Hashable, Sendable {
 }
 
 extension HighWaterMark {
-    /// Refuses a database that is another one than the mark's, or has fewer commits than were acknowledged
-    /// when the mark was read.
+    /// Refuses a database that is not the mark's, or has fewer commits than were acknowledged when the mark was read.
     ///
     /// - Throws: ``LossRefusal``.
     func check(_ stamp: FileStamp) throws {

@@ -1,15 +1,16 @@
-/// Why a file that SQLite could open is refused: something that was acknowledged is not there.
+/// Why a file that SQLite could open is refused: acknowledged commits are missing.
 struct LossRefusal: Error, Hashable, Sendable {
     enum Reason: Hashable, Sendable {
         /// The database has fewer commits than its mark.
         case behind(acknowledged: UInt64, found: UInt64)
-        /// There is no file, or an empty one; of a directory without a mark no number is known.
+        /// There is no file, or an empty one. For a directory without a mark the number is not
+        /// known.
         case missing(acknowledged: UInt64?)
-        /// The file says that it holds another database.
+        /// The file holds another database, by its own identity.
         case otherAddress(found: String, expected: String)
-        /// A file of this address, but not the one of the mark.
+        /// A file with the right address, but not the one that the mark belongs to.
         case replaced
-        /// The mark is none.
+        /// The mark cannot be read.
         case damagedMark
     }
 

@@ -4,7 +4,7 @@ import Logging
 import StratusRuntime
 import StratusSQLite
 
-/// Opens a database's file beside its high-water mark, and refuses it when something is missing.
+/// Opens a database's file beside its high-water mark, and refuses it when commits are missing.
 ///
 /// | mark | file | |
 /// |---|---|---|
@@ -17,13 +17,13 @@ struct MarkedOpening {
     let path: String
     /// The database's path in the data folder, without the ending.
     let address: String
-    /// Whether there are files that are nothing without this one: then it is lost when it is missing, though
-    /// no mark says so. Nil for a file that no other needs.
+    /// Whether there are files that need this one: then a missing file was lost, even if no mark says so. Nil for a
+    /// file that no other needs.
     let isNeeded: (@Sendable () throws -> Bool)?
     let limits: StorageLimits
     let world: World
     var reserve: DiskReserve?
-    /// A statement for the size of what is stored, which must not grow while the disk is full.
+    /// A statement for the size of the records, which must not grow while the disk is full.
     var recordBytes: String?
     let logger: Logger
     let format: @Sendable (FileIdentity) -> StoredFormat
@@ -44,7 +44,7 @@ struct MarkedOpening {
     }
 
     private func openMarked() throws -> SQLiteFile {
-        // Before the database is read: another process may commit and raise the mark in between.
+        // Read before the database: another process may commit and raise the mark in between.
         var mark = try HighWaterMark.existing(at: markPath)
         let acknowledged = mark?.commits ?? 0
         if isMissing {
@@ -66,7 +66,7 @@ struct MarkedOpening {
         }
     }
 
-    /// Waits until a file that others need is on the disk, before one of them is made.
+    /// Waits until a file that others need is on the disk, before one of them is created.
     private func begin(_ database: Database, _ mark: HighWaterMark) throws {
         var count: UInt64?
         try database.inTransaction(.immediate) {
@@ -87,8 +87,8 @@ struct MarkedOpening {
             return try makeMark(stamp.identity.identifier, commits: stamp.commits)
         }
         try mark.check(stamp)
-        // A mark that is behind stays so until the next commit: what is found in a log after a failed
-        // synchronisation was not acknowledged, and may be gone the next time.
+        // A mark that is too low stays so until the next commit: commits that are found in a log after a failed
+        // synchronisation were not acknowledged, and may be gone the next time.
         return mark
     }
 
@@ -103,8 +103,7 @@ struct MarkedOpening {
 }
 
 extension MarkedOpening {
-    /// Goes on with what is there: gives the file an identity of its own and a mark that fits it, and begins
-    /// a new history.
+    /// Accepts the current state of the file: gives it a new identity and a matching mark, and begins a new history.
     ///
     /// - Returns: Nil when nothing is lost.
     func acceptLoss(
@@ -126,7 +125,7 @@ extension MarkedOpening {
                 return try FileStamp.read(from: database)
             }
             try file.close()
-            // After the file: when the power goes in between, the file is refused as before.
+            // After the file: if the power fails in between, the file is refused as before.
             try HighWaterMark.replace(
                 at: markPath, identifier: stamp.identity.identifier, commits: stamp.commits)
             return AcceptedLoss(
@@ -141,7 +140,7 @@ package struct AcceptedLoss: Hashable, Sendable, CustomStringConvertible {
     package var path: String
     /// Why the file was refused.
     package var refusal: String
-    /// How many commits the database goes on with.
+    /// The number of commits in the accepted database.
     package var commits: UInt64
 
     package var description: String {

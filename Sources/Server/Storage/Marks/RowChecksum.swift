@@ -2,15 +2,15 @@ import CStorage
 
 /// The checksum of a stored row: CRC-32C over its values in the order of their columns.
 ///
-/// Texts and bytes are preceded by their length, so that no two rows are framed alike. It finds what a
-/// disk or a cable changes; it does not stand against somebody who can write the file.
+/// Texts and bytes are preceded by their length, so that two different rows never give the same input. It detects
+/// errors of a disk or a cable; it does not protect against somebody who can write the file.
 struct RowChecksum {
-    /// In the place of a row that has none; no checksum is so great.
+    /// Stands for a missing checksum; no checksum is as large.
     static let none: Int64 = 1 << 40
 
     private var checksum: UInt32 = 0
 
-    /// As it is stored: four bytes.
+    /// The checksum as it is stored: four bytes.
     var stored: Int64 { Int64(Int32(bitPattern: checksum)) }
 
     mutating func add(_ number: Int64) {
@@ -36,15 +36,15 @@ struct RowChecksum {
     }
 }
 
-/// The columns of a row in hand, read one after the other, and their checksum: the bytes are summed up where
-/// SQLite has them, which takes a third of what it takes in Swift's texts.
+/// Reads the columns of the current row one after the other and computes their checksum. The bytes are summed up in
+/// SQLite's memory, which takes a third of the time that Swift's strings would.
 struct SummedColumns {
     private let row: SQLStatement
     private var sum = RowChecksum()
 
     init(_ row: SQLStatement) { self.row = row }
 
-    /// Of what was read so far.
+    /// The checksum of what was read so far.
     var checksum: Int64 { sum.stored }
 
     mutating func integer(_ column: Int32) -> Int64 {
@@ -55,7 +55,7 @@ struct SummedColumns {
 
     mutating func optionalInteger(_ column: Int32) -> Int64? {
         if row.isNull(column) {
-            // No number that is stored so is negative.
+            // Stored numbers of this kind are never negative.
             sum.add(-1)
             return nil
         }
@@ -139,7 +139,7 @@ extension SubscriptionRow {
 }
 
 extension OperationKey {
-    /// The checksum of the row that keeps this operation's outcome.
+    /// The checksum of the row that stores this operation's outcome.
     func checksum(outcome: [UInt8]) -> Int64 {
         var checksum = RowChecksum()
         checksum.add(user)
@@ -151,7 +151,7 @@ extension OperationKey {
 }
 
 extension OutboxRow {
-    /// Without the identifier, which SQLite gives.
+    /// Without the identifier, which SQLite assigns.
     static func checksum(body: [UInt8]) -> Int64 {
         var checksum = RowChecksum()
         checksum.add(body)

@@ -4,16 +4,16 @@ import StratusRecords
 import StratusRuntime
 
 extension SQLiteStorageEngine {
-    /// Goes on with what is left of a database that is refused because something of it is missing.
+    /// Accepts what is left of a database that is refused because commits are missing.
     ///
-    /// A missing file becomes an empty database. Works on the files: the engine of a folder whose directory is
-    /// refused cannot be made. A service may be at work on the folder; it has no such database open.
+    /// A missing file becomes an empty database. Works on the files, since an engine cannot be made for a folder whose
+    /// directory is refused. A service may be running on the folder; it does not have such a database open.
     ///
     /// - Parameters:
-    ///   - file: The path of the database's file; nil for each that is refused.
+    ///   - file: The path of the database's file; nil for all that are refused.
     ///   - path: The path of the data folder.
-    /// - Returns: What was accepted; empty when nothing is lost.
-    /// - Throws: ``StorageError``, of a file that is none of the folder's or damaged otherwise too.
+    /// - Returns: The accepted losses; empty when nothing is lost.
+    /// - Throws: ``StorageError``, also for a file that is not in the folder or is damaged in another way.
     package static func acceptLosses(
         of file: String?, inFolder path: String, limits: StorageLimits = StorageLimits(),
         world: World = .live, logger: Logger = Logger(label: "stratus.storage")
@@ -56,7 +56,7 @@ extension SQLiteStorageEngine {
     }
 }
 
-/// How the databases of a data folder are opened, each beside its mark.
+/// Opens the databases of a data folder, each beside its mark.
 struct MarkedFolderFiles: Sendable {
     let folder: DataFolder
     let limits: StorageLimits
@@ -83,7 +83,7 @@ struct MarkedFolderFiles: Sendable {
 }
 
 extension DataFolder {
-    /// Databases of which a mark says that there were commits, and whose file is missing.
+    /// Databases whose mark has commits and whose file is missing.
     func missingDatabases() throws -> [DatabaseAddress] {
         try databases(endingWith: HighWaterMark.fileEnding).filter { address in
             guard access(path(of: address), F_OK) != 0 else { return false }
@@ -92,7 +92,7 @@ extension DataFolder {
                     at: HighWaterMark.path(ofDatabase: path(of: address)))
                 return (mark?.commits ?? 0) > 0
             } catch is LossRefusal {
-                // A mark that cannot be read stood beside something.
+                // A mark that cannot be read belonged to a database, which is missing.
                 return true
             }
         }

@@ -1,6 +1,5 @@
 extension SQLiteTransaction {
-    /// Looks at the checksum of every row that has one, and calls `body` for those that are damaged, until it
-    /// returns false.
+    /// Compares the checksum of every row that has one, and calls `body` for damaged rows until it returns false.
     func damagedRows(_ body: (DamagedRow) -> Bool) throws {
         var goesOn = true
         func look(
@@ -54,18 +53,17 @@ extension SQLiteTransaction {
     }
 }
 
-/// What was damaged in a database, and is not there any more.
+/// The damaged rows of a database that are removed.
 package struct DroppedRows: Sendable {
     /// All of them, for a report.
     package var rows: [DamagedRow] = []
-    /// The records among them as they can be read. They still have their rows: whoever drops them puts
-    /// tombstones in their places.
+    /// The damaged records, as they can be read. They are still stored: the caller replaces them by tombstones.
     package var records: [RecordRow] = []
 }
 
 extension SQLiteTransaction {
-    /// Removes the rows whose checksum does not match, but for records, and for zones, which are believed
-    /// as they are.
+    /// Removes the damaged rows, except for records and zones. Zones keep their rows, whose checksums are computed
+    /// again.
     func dropDamagedRows() throws -> DroppedRows {
         var dropped = DroppedRows()
         try dropDamageOfZones(&dropped)
@@ -111,7 +109,7 @@ extension SQLiteTransaction {
         return dropped
     }
 
-    /// - Parameter checksum: The column of the checksum, which is the last.
+    /// - Parameter checksum: The number of the checksum's column, which is the last.
     private func drop(
         from table: String, _ columns: String, at checksum: Int32, _ dropped: inout DroppedRows,
         _ row: (SQLStatement) -> (Int64, DamagedRow)
@@ -128,8 +126,8 @@ extension SQLiteTransaction {
         }
     }
 
-    /// A zone cannot go without its records, so its row stays with what it says. Its version becomes none
-    /// that a record is beyond.
+    /// A zone cannot be removed without its records, so its row stays as it is. Only its version is raised to that of
+    /// its newest record.
     private func dropDamageOfZones(_ dropped: inout DroppedRows) throws {
         var damaged: [ZoneRow] = []
         try lookAtZones { zone, isDamaged in

@@ -42,17 +42,17 @@ public struct AncestorRow: Hashable, Sendable {
 
 /// Reads replaced states of records.
 public protocol AncestorReader {
-    /// The state that the change of this version replaced, where it is still kept.
+    /// The state that the change with this version replaced, if it is still kept.
     func ancestor(replacedAt version: Int64, in zone: ZoneRow.Key) throws -> AncestorRow?
 }
 
-/// Changes replaced states of records.
+/// Changes the replaced states of records.
 public protocol AncestorWriter: AncestorReader {
     func put(_ row: AncestorRow) throws
 
     /// Removes the state that one change replaced, if it is there.
     func deleteAncestor(replacedAt version: Int64, in zone: ZoneRow.Key) throws
 
-    /// Removes what was replaced up to and including a version.
+    /// Removes the states that were replaced up to and including a version.
     func deleteAncestors(replacedThrough version: Int64, in zone: ZoneRow.Key) throws
 }

@@ -1,19 +1,19 @@
 /// The bytes of one database's assets, named by their content.
 ///
-/// A blob store knows nothing of records: the database's asset rows (``AssetReader``) say which blobs are
-/// needed. A blob is written once, completely, and never changed; it exists before its row does.
+/// A blob store knows nothing of records: the database's asset rows (``AssetReader``) name the blobs that are needed. A
+/// blob is written once, completely, and never changed. Its row is stored after it.
 public protocol BlobStore: Sendable {
     /// Begins a blob, which is invisible until it is kept.
     func begin() async throws -> any BlobWriter
 
-    /// Goes on with a blob that was begun under a name and not kept, or begins it. The caller sees to it
-    /// that nobody else writes to it.
+    /// Continues a blob that was begun under a name and not kept, or begins it. The caller must make sure that nothing
+    /// else writes to it.
     func partial(_ name: PartialBlobName) async throws -> any PartialBlob
 
     /// The sizes of an owner's partial blobs, by their names.
     func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64]
 
-    /// Removes partial blobs that were left before a time in milliseconds since 1970.
+    /// Removes partial blobs that were left before a time, in milliseconds since 1970.
     func removePartials(leftBefore milliseconds: Int64) async throws
 
     /// Opens a blob for reading; nil when there is none of this name.
@@ -47,7 +47,7 @@ public protocol BlobWriter: Sendable {
 public protocol BlobReader: Sendable {
     var sizeBytes: Int64 { get }
 
-    /// The bytes from an offset on: as many as asked for, fewer at the end only.
+    /// The bytes from an offset on: `count` of them, or fewer at the end of the blob.
     func read(at offset: Int64, count: Int) async throws -> [UInt8]
 }
 

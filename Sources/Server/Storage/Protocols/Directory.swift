@@ -13,10 +13,10 @@ public protocol StorageEngine: Sendable {
     /// Every database that ever kept a blob.
     func databasesWithBlobs() async throws -> [DatabaseAddress]
 
-    /// Every database there is.
+    /// All existing databases.
     func databases() async throws -> [DatabaseAddress]
 
-    /// How it is doing now.
+    /// The engine's current state.
     var condition: StorageCondition { get }
 
     /// Finishes the writes in progress and closes the databases. Later calls throw
@@ -36,30 +36,30 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     func container(_ address: ContainerAddress) async throws -> Bool
     func createContainer(_ address: ContainerAddress) async throws
 
-    /// Removes a container's environment with all that the directory knows of it: API tokens, keys of
-    /// servers with their users, its sessions, devices, schema, roles and links. Its databases stay.
+    /// Removes a container's environment with all that the directory stores about it: API tokens, keys of servers with
+    /// their users, its sessions, devices, schema, roles and links. Its databases stay.
     func deleteContainer(_ address: ContainerAddress) async throws
 
     func apiToken(_ token: String) async throws -> APITokenRow?
     func put(_ token: APITokenRow) async throws
 
-    /// The user who signs in under this name.
+    /// The user with this sign-in name.
     func user(named name: String) async throws -> UserRow?
     func user(recordName: String) async throws -> UserRow?
     /// Stores a new user.
     ///
-    /// - Returns: the stored user; when the name was taken meanwhile, the one who has it.
+    /// - Returns: the stored user; if another request took the name, the user who has it.
     func insert(_ user: UserRow) async throws -> UserRow
 
     func session(_ identifier: String) async throws -> SessionRow?
     func put(_ session: SessionRow) async throws
     func deleteSession(_ identifier: String) async throws
 
-    /// A push token's rows, one for each container that it is registered with, by container.
+    /// The rows of a push token, one for each container that it is registered with, ordered by container.
     func devices(pushToken: String) async throws -> [DeviceRow]
     /// Stores a device, in place of the one with the same token and container.
     func put(_ device: DeviceRow) async throws
-    /// All devices of a user in a container, registered or not, the longest unused first.
+    /// All devices of a user in a container, registered or not, the least recently used first.
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow]
     /// Removes a push token from one container, or from all.
     func deleteDevice(pushToken: String, in address: ContainerAddress?) async throws
@@ -89,7 +89,7 @@ public struct DeviceRow: Hashable, Sendable {
         case apnsProduction = 2
     }
 
-    /// Of the courier: base64. Of Apple's push service: hexadecimal digits.
+    /// For the courier, base64; for Apple's push service, hexadecimal digits.
     public var pushToken: String
     public var address: ContainerAddress
     public var userRecordName: String
@@ -97,7 +97,7 @@ public struct DeviceRow: Hashable, Sendable {
     public var clientID: String
     /// Milliseconds since 1970.
     public var lastUsedMilliseconds: Int64
-    /// Whether `tokens/register` was called: only then do the container's notifications go there.
+    /// Whether `tokens/register` was called: only then are the container's notifications sent to the token.
     public var isRegistered: Bool
     public var channel: Channel
 

@@ -28,18 +28,18 @@ public protocol IndexReader {
         in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow]
 
-    /// The living records of a zone that a user made, or with nil all, by name after `name`; looks at `limit`
-    /// records, whoever made them, and reads of none what it holds.
+    /// The living records of a zone that a user created (with nil, all), by name after `name`. Reads `limit` records,
+    /// whoever created them, but not their fields.
     func names(
         madeBy creator: String?, in zone: ZoneRow.Key, after name: String, limit: Int
     ) throws -> CreatedNames
 }
 
-/// Some of the records that a user made, found by going through the names of a zone.
+/// Some of the records that a user created, found by reading the names of a zone in order.
 public struct CreatedNames: Hashable, Sendable {
-    /// Of the living ones, in byte order.
+    /// The names of the living records, in byte order.
     public var names: [String]
-    /// The name up to which was looked; nil behind the last record.
+    /// The last name that was read; nil after the last record.
     public var last: String?
 
     public init(names: [String], last: String?) {
@@ -50,7 +50,7 @@ public struct CreatedNames: Hashable, Sendable {
 
 /// Changes the indexes of a database in a transaction.
 public protocol IndexWriter: IndexReader {
-    /// Makes an index; its key has never been used before.
+    /// Creates an index; its key has never been used before.
     func createIndex(
         _ definition: IndexRow.Definition, phase: IndexRow.Phase
     ) throws -> IndexRow
@@ -58,7 +58,7 @@ public protocol IndexWriter: IndexReader {
     /// Stores the phase and progress of an index.
     func update(_ index: IndexRow) throws
 
-    /// Forgets an index whose entries are gone.
+    /// Removes an index whose entries are gone.
     func deleteIndex(_ index: IndexRow.Key) throws
 
     /// Adds an entry, unless it is there.

@@ -1,17 +1,16 @@
-/// Reads what is still to be done of changes that are carried out in steps.
+/// Reads what is left to do of changes that are carried out in steps.
 public protocol LongChangeReader {
-    /// The kinds of which something is still to be done in a zone.
+    /// The kinds of work that are left in a zone.
     func longChanges(in zone: ZoneRow.Key) throws -> Set<LongChangeRow.Kind>
 
-    /// What is still to be done of a kind, by zone and name; `limit` at most.
+    /// The rows of a kind that are left, by zone and name; `limit` at most.
     func longChanges(_ kind: LongChangeRow.Kind, limit: Int) throws -> [LongChangeRow]
 
-    /// Whether something is still to be done with the record of a name.
+    /// Whether work of a kind is left for the record with a name.
     func hasLongChange(_ kind: LongChangeRow.Kind, of name: String, in zone: ZoneRow.Key) throws
         -> Bool
 
-    /// What is written down of something that is still to be done with the record of a name; nil where nothing
-    /// is.
+    /// The detail of the work that is left for the record with a name; nil when there is none.
     func longChangeDetail(
         _ kind: LongChangeRow.Kind, of name: String, in zone: ZoneRow.Key
     ) throws -> String?
@@ -31,15 +30,15 @@ public protocol LongChangeReader {
     /// Whether a zone has more rows of records than that, tombstones included.
     func holdsMoreRecords(than count: Int, in zone: ZoneRow.Key) throws -> Bool
 
-    /// Whether the share of a root is said to cover any living record.
+    /// Whether any living record is stored as being under a shared root.
     func hasRecords(under root: String, in zone: ZoneRow.Key) throws -> Bool
 }
 
-/// Changes what is still to be done.
+/// Changes what is left to do.
 public protocol LongChangeWriter: LongChangeReader {
-    /// Adds what is to be done, in place of what is there of the same kind and name.
+    /// Adds a row, replacing one of the same kind and name.
     func put(_ row: LongChangeRow) throws
 
-    /// Removes what was done.
+    /// Removes a row whose work is done.
     func delete(_ row: LongChangeRow) throws
 }

@@ -2,8 +2,8 @@ import StratusRecords
 
 /// The records of one database.
 ///
-/// A store keeps rows and their versions; what may be saved by whom is decided above, in
-/// StratusService, inside the closures given to ``read(_:)``, ``write(_:)`` and ``writeRecords(_:)``.
+/// A store keeps rows and their versions. StratusService decides who may save what, inside the closures given to
+/// ``read(_:)``, ``write(_:)`` and ``writeRecords(_:)``.
 ///
 /// What every implementation promises (the conformance suite in StratusTesting checks it):
 ///
@@ -16,8 +16,8 @@ import StratusRecords
 ///    in memory reads and writes of one database take turns.
 /// 5. **Dense versions.** The versions of a zone's changes are 1, 2, 3 … in the order in which they
 ///    become visible; no number is skipped and none is used twice, also after a rolled-back write.
-/// 6. **Epochs.** Every version is taken in an epoch. Two stores that were one once, as copies of a file, never
-///    take versions in the same epoch.
+/// 6. **Epochs.** Every version is taken in an epoch. Two stores that were once the same, such as copies of a file,
+/// never take versions in the same epoch.
 public protocol RecordStore: Sendable {
     var address: DatabaseAddress { get }
 
@@ -44,7 +44,7 @@ public protocol RecordStore: Sendable {
 public enum ReadLength: Hashable, Sendable {
     /// About a page of rows.
     case page
-    /// All rows of a zone, perhaps.
+    /// Possibly all rows of a zone.
     case zone
 }
 
@@ -74,13 +74,13 @@ public protocol StoreReader:
     /// The newest epoch of the database; in a transaction that has taken a version, that of its writes.
     var epoch: Epoch { get throws }
 
-    /// The epochs in which a zone, or with nil the database, was changed, that began before a version;
-    /// the newest first. The first of them is the one in which that version was taken.
+    /// The epochs that began before a version and in which a zone (with nil, the database) was changed, the newest
+    /// first. The first of them is the one in which that version was taken.
     func epochs(
         of zone: ZoneRow.Key?, before version: Int64, limit: Int
     ) throws -> [EpochRow]
 
-    /// The same from an epoch's number on, the oldest first.
+    /// The epochs from a number on, the oldest first.
     func epochs(of zone: ZoneRow.Key?, from number: Int64, limit: Int) throws -> [EpochRow]
 
     /// Counts the changes of the database; the highest ``ZoneRow/changedAtDatabaseVersion`` of all.
@@ -100,9 +100,9 @@ public protocol StoreReader:
 
     /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
     ///
-    /// The page ends at `limit` records, or where their payloads have that many bytes, and is longer
-    /// where it would end inside a request's batch, if the cursor wants whole ones. The work depends on what changed after the cursor,
-    /// not on how much the zone holds.
+    /// The page ends at `limit` records, or when their payloads have that many bytes. It is longer if it would end
+    /// inside a request's batch and the cursor wants whole ones. The work depends on what changed after the cursor, not
+    /// on the size of the zone.
     func changes(
         in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int
     ) throws -> ChangePage
@@ -141,7 +141,7 @@ extension StoreReader {
     }
 }
 
-/// Changes what is not a record in a transaction. Valid only inside the closure that it is given to.
+/// Changes everything but records in a transaction. Valid only inside the closure that it is given to.
 ///
 /// A record's row, and the rows that are derived from it, are written through ``RecordTransaction``.
 public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWriter,
@@ -156,31 +156,31 @@ public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWr
     func deleteSubscription(_ identifier: String, of user: String) throws
 
     func put(outcome: [UInt8], of operation: OperationKey, expiresMilliseconds: Int64) throws
-    /// Removes the outcomes that expire at this moment or before.
+    /// Removes the outcomes that expire at or before this time.
     func deleteOutcomes(expiredAt milliseconds: Int64) throws
 
-    /// Adds to the outbox; the identifier is given by the store.
+    /// Adds an event to the outbox; the store assigns the identifier.
     func enqueue(_ body: [UInt8]) throws
     /// Removes the events that were dispatched, up to and including an identifier.
     func dequeue(through identifier: Int64) throws
 
-    /// Begins a new epoch at the version that the database has now.
+    /// Begins a new epoch at the current version of the database.
     ///
-    /// Nobody needs it to write: the first write of a process begins one by itself. It is for whoever knows
-    /// that what follows must not pass for what went before, as after an accepted loss.
+    /// Writing does not need it: the first write of a process begins an epoch by itself. It is for callers who know
+    /// that the following changes must not be taken for a continuation of the earlier ones, as after an accepted loss.
     @discardableResult
     func beginEpoch() throws -> Epoch
 
-    /// Makes the epochs that ended before a moment, in milliseconds since 1970, one with the epoch after
-    /// them. Change tokens that name one of them expire.
+    /// Merges the epochs that ended before a time, in milliseconds since 1970, with the epoch after them. Change tokens
+    /// that name one of them expire.
     ///
-    /// - Returns: How many went, those of zones among them.
+    /// - Returns: How many epochs were removed, including those of zones.
     @discardableResult
     func mergeEpochs(endedBefore milliseconds: Int64) throws -> Int
 }
 
 extension StoreWriter {
-    /// Creates a zone whose single hierarchies can be shared.
+    /// Creates a zone in which single hierarchies can be shared.
     public func createZone(named name: String, hasFeed: Bool) throws -> ZoneRow {
         try createZone(named: name, hasFeed: hasFeed, encryptionScope: .perRecord)
     }

@@ -1,31 +1,31 @@
 /// Changes the rows that are derived from records, in the transaction that writes the records.
 ///
-/// It cannot write a record: what keeps derived rows gets this protocol, and so cannot change what they are
-/// derived from.
+/// It cannot write a record: code that keeps derived rows gets this protocol, and so cannot change the records that
+/// they are derived from.
 public protocol DerivedRowWriter:
     StoreWriter, AncestorWriter, AssetHoldWriter, ReferenceWriter, ShareWriter
 {}
 
 /// Writes records. Valid only inside the closure that it is given to.
 ///
-/// A store keeps no derived row by itself, except that a deleted zone and a purged tombstone take theirs
-/// along. So one part of a service writes all records and keeps the rows that are derived from them: in
-/// StratusService it is `RecordWriter`.
+/// A store keeps no derived rows by itself, except that it deletes those of a deleted zone and a purged tombstone.
+/// Therefore one part of a service should write all records and keep the derived rows: in StratusService it is
+/// `RecordWriter`.
 public protocol RecordTransaction: DerivedRowWriter {
     /// Takes the next `count` versions of a zone that is not deleted, and marks the zone as changed.
     func takeVersions(_ count: Int, in zone: ZoneRow.Key) throws -> ClosedRange<Int64>
 
-    /// Inserts a record or replaces the one of its name; a tombstone is a row that says deleted.
+    /// Inserts a record or replaces the one with its name; a tombstone is a row marked as deleted.
     func put(_ row: RecordRow) throws
 
     /// Deletes a zone with its records and what is derived from them; its row stays, with the reason.
     func deleteZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
 
-    /// Deletes a zone whose rows are to go in steps: its shares end, its row says that it is deleted, and
-    /// nothing else changes yet.
+    /// Deletes a zone whose rows are removed in steps: its shares end and its row is marked as deleted; nothing else
+    /// changes yet.
     func hideZone(_ zone: ZoneRow.Key, reason: ZoneRow.Deletion) throws
 
-    /// Removes some of the rows of a zone that was hidden, what is derived from records before the records.
+    /// Removes some of the rows of a hidden zone, those that are derived from records before the records.
     ///
     /// - Returns: Whether there were any.
     func removeRows(ofHiddenZone zone: ZoneRow.Key, limit: Int) throws -> Bool

@@ -1,11 +1,11 @@
-/// How much a database holds, as quotas count it. The database counts by itself, whoever puts rows,
-/// deletes zones or purges tombstones.
+/// The size of a database, as quotas count it. The database keeps the number itself, for every way
+/// of putting rows, deleting zones and purging tombstones.
 public protocol RecordUsage {
     /// The bytes of the living records: their names and stored fields (`RecordRow.sizeBytes`). A
     /// counter; costs one row.
     var recordBytes: Int64 { get throws }
 
-    /// The same counted anew from the rows. Reads the whole database.
+    /// The same, computed from the rows. Reads the whole database.
     func countRecordBytes() throws -> Int64
 }
 

@@ -6,7 +6,7 @@ public struct ReferenceRow: Hashable, Sendable {
     public enum Action: Int, Hashable, Sendable, CaseIterable {
         /// The holder is deleted too.
         case deleteSelf = 1
-        /// The target cannot be deleted as long as the holder is there.
+        /// The target cannot be deleted as long as the holder exists.
         case validate = 2
     }
 

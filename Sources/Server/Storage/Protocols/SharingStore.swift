@@ -18,12 +18,11 @@ public protocol SharingReader {
     /// The living records below a record in the hierarchy of parents, itself left out; `limit` at most.
     func descendants(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [RecordRow]
 
-    /// The names of the same, by an index alone.
+    /// The names of these records, read from an index alone.
     func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [String]
 
-    /// The changes of a zone in the view of the shares of these roots: records that are in it, and
-    /// records that left it, as tombstones. As `changes(in:after:limit:payloadBytes:)`, but the
-    /// cursor's device counts for nothing.
+    /// The changes of a zone in the view of the shares of these roots: records that are in it, and records that left
+    /// it, as tombstones. Works like `changes(in:after:limit:payloadBytes:)`, but ignores the cursor's device.
     func sharedChanges(
         in zone: ZoneRow.Key, roots: [String], after cursor: ChangeCursor, limit: Int,
         payloadBytes: Int
@@ -36,7 +35,7 @@ public protocol SharingReader {
     /// owner and name in byte order.
     func sharedZones() throws -> [SharedZoneRow]
 
-    /// Those that changed after a database version, removed ones included, oldest change first.
+    /// The zones of other owners that changed after a database version, removed ones included, oldest change first.
     func sharedZones(changedAfter databaseVersion: Int64, limit: Int) throws -> [SharedZoneRow]
 
     /// A zone of another owner, whether it is still in the shared database or not.
@@ -48,19 +47,19 @@ public protocol ShareWriter: SharingReader {
     /// Stores a share with the access that it gives, in place of what was stored of both.
     func put(_ row: ShareRow, access: [ShareAccessRow]) throws
 
-    /// Removes a share, all access by it and what is remembered of its view.
+    /// Removes a share, all access by it and the rows about its view.
     func deleteShare(_ name: String, in zone: ZoneRow.Key) throws
 
-    /// Remembers that a record left a view; of one name and root the last time.
+    /// Stores that a record left a view, replacing an earlier row for the same name and root.
     func put(_ row: ShareEventRow) throws
 
-    /// Forgets that a record left a view: it is back.
+    /// Removes the row of a record that left a view, because it is back.
     func deleteShareEvent(of name: String, root: String, in zone: ZoneRow.Key) throws
 }
 
 /// Changes the list of the zones of other owners in a transaction.
 public protocol SharedZoneWriter: SharingReader {
-    /// Stores a zone of somebody else as changed now.
+    /// Stores another owner's zone as changed now.
     ///
     /// - Returns: The row with its database version.
     @discardableResult

@@ -1,10 +1,10 @@
-/// How a storage engine is doing.
+/// The state of a storage engine.
 public struct StorageCondition: Hashable, Sendable {
     /// Databases that are open.
     public var openDatabases = 0
-    /// Databases that are refused because of what is wrong with their own files.
+    /// Databases that are refused because their own files are damaged.
     public var damagedDatabases = 0
-    /// Whether the disk is full: what is stored is read and deleted, and nothing is added.
+    /// Whether the disk is full: records can be read and deleted, but not saved.
     public var isReadOnly = false
 
     public init() {}

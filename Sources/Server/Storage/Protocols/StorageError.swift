@@ -7,7 +7,7 @@ public struct StorageError: Error, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The disk is full. Nothing was lost; what is stored can be read, and what makes room goes on.
+        /// The disk is full. Nothing was lost; records can be read, and everything that makes room still works.
         public static let diskFull = Self(rawValue: "diskFull")
         /// The data folder cannot be written.
         public static let notWritable = Self(rawValue: "notWritable")
@@ -17,7 +17,7 @@ public struct StorageError: Error, Sendable {
         public static let unknownFormat = Self(rawValue: "unknownFormat")
         /// The file is damaged.
         public static let corrupt = Self(rawValue: "corrupt")
-        /// The file is there, and the system does not let it be read or written.
+        /// The file exists, but the system does not let it be read or written.
         public static let unreadable = Self(rawValue: "unreadable")
         /// Others than the service's user may read or write the file or folder.
         public static let exposed = Self(rawValue: "exposed")
@@ -25,7 +25,7 @@ public struct StorageError: Error, Sendable {
         public static let busy = Self(rawValue: "busy")
         /// The store was closed.
         public static let closed = Self(rawValue: "closed")
-        /// The disk has no room for an asset. What was written of it is removed, and the service continues.
+        /// The disk has no room for an asset. The part that was written is removed, and the service continues.
         public static let noRoom = Self(rawValue: "noRoom")
         /// Anything else that SQLite reported.
         public static let other = Self(rawValue: "other")
@@ -37,9 +37,9 @@ public struct StorageError: Error, Sendable {
     /// The file or folder in question.
     public var path: String?
     public var underlying: (any Error)?
-    /// Set where a row is damaged and the file is not: everything else in it is served.
+    /// The damaged row, if the file itself is intact: everything else in it is served.
     package var damagedRow: DamagedRow?
-    /// The database whose trouble it is, alone; nil when it concerns everybody.
+    /// The only database that is affected; nil when all are.
     public var database: DatabaseAddress?
 
     public init(
@@ -51,13 +51,13 @@ public struct StorageError: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// Whether the service should stop instead of failing every request: somebody must look at the
-    /// folder, or at the directory's file.
+    /// Whether the service should stop instead of failing every request: an operator must repair the folder or the
+    /// directory's file.
     package var stopsService: Bool {
         database == nil && damagedRow == nil && (isOfOneFile || code == .notWritable)
     }
 
-    /// Whether something is wrong with one file as a whole, and will be until a person has looked at it.
+    /// Whether one file as a whole is damaged, and stays so until an operator has repaired it.
     package var isOfOneFile: Bool {
         damagedRow == nil && [.corrupt, .unknownFormat, .unreadable, .exposed].contains(code)
     }

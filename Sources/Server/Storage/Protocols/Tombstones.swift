@@ -1,4 +1,4 @@
-/// What a zone holds, in numbers.
+/// The numbers of a zone's rows.
 public struct ZoneCounts: Hashable, Sendable {
     /// Rows of records, tombstones included.
     public var records: Int
@@ -12,11 +12,11 @@ public struct ZoneCounts: Hashable, Sendable {
 
 /// Reads tombstones.
 public protocol TombstoneReader {
-    /// Counts a zone's rows. Reads an entry of an index for each.
+    /// Counts a zone's rows. Reads an index entry for each.
     func counts(of zone: ZoneRow.Key) throws -> ZoneCounts
 
-    /// The version through which tombstones can be purged: that of the last of the zone's oldest ones
-    /// which were made before a moment, `limit` of them at the most. Nil where there is none.
+    /// The version through which tombstones can be purged: that of the last of the zone's oldest tombstones from before
+    /// a time, at most `limit` of them. Nil when there are none.
     func oldTombstones(
         before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
     ) throws -> Int64?

@@ -3,8 +3,8 @@ import StratusRuntime
 import StratusSQLite
 
 extension RecordFile {
-    /// The file's identity and commits, and a checksum for every row whose bytes go into answers. Rows that
-    /// are there get theirs now, so that none stays without.
+    /// The file's identity and commits, and a checksum for every row whose bytes are sent in answers. Existing rows get
+    /// theirs now, so that none is without.
     static func addMarks(world: World, identity: FileIdentity?) -> StoredFormat.Migration {
         StoredFormat.Migration("marks and checksums") { database in
             try database.execute(sql: FileIdentity.addColumns + checksumColumns)
@@ -42,12 +42,12 @@ extension RecordFile {
         try addChecksums(to: "outbox", "body, checksum", at: 2, in: database) { row in
             OutboxRow.checksum(body: row.bytes(0))
         }
-        // Has no rowid, and few rows.
+        // The table has no rowid, and few rows.
         let transaction = SQLiteTransaction(database)
         for row in try transaction.uncheckedSubscriptions() { try transaction.put(row) }
     }
 
-    /// - Parameter rowid: the number of the column after the others, in which each row's number is.
+    /// - Parameter rowid: the number of the column after the others, which has each row's rowid.
     private static func addChecksums(
         to table: String, _ columns: String, at rowid: Int32, in database: Database,
         checksum: (SQLStatement) -> Int64
@@ -59,7 +59,7 @@ extension RecordFile {
             database, "UPDATE \(table) SET checksum = ? WHERE rowid = ?")
         var last = Int64.min
         while true {
-            // Of each row only two numbers are kept: payloads may be large.
+            // Only two numbers of each row are kept: payloads may be large.
             let rows = try select.bind(1, last).all { ($0.integer(rowid), checksum($0)) }
             guard let end = rows.last?.0 else { return }
             for (row, checksum) in rows { try update.bind(1, checksum).bind(2, row).run() }

@@ -1,9 +1,9 @@
 import GRDB
 
 extension RecordFile {
-    /// The epochs of the database and of its zones. Why they are as they are: Documentation/Decisions/0017.
+    /// The epochs of the database and of its zones. The design is in Documentation/Decisions/0017.
     ///
-    /// What was called the incarnation becomes the epoch that reaches back to the beginning.
+    /// The former "incarnation" becomes the epoch that reaches back to the beginning.
     static let epochTables = """
         ALTER TABLE history RENAME COLUMN incarnation_number TO epoch_number;
         ALTER TABLE history RENAME COLUMN incarnation_identifier TO epoch_identifier;
@@ -64,7 +64,7 @@ extension RecordFile {
                 """),
     ]
 
-    /// Gives a database that is a copy of an unused one an epoch of its own: its tables are the newest.
+    /// Gives a copy of an unused database an epoch of its own: its tables are in the newest format.
     ///
     /// - Returns: False for a database of the first format, which has no epochs yet.
     static func renameFirstEpoch(_ database: Database, _ epoch: Epoch) throws -> Bool {

@@ -1,6 +1,6 @@
 extension RecordFile {
-    /// The states that later changes replaced, for the ancestor in a conflict, and the tombstones by
-    /// their versions. Why they are as they are: Documentation/Decisions/0004.
+    /// The states that later changes replaced, for the ancestor in a conflict, and the tombstones by their versions.
+    /// The design is in Documentation/Decisions/0004.
     static let historyTables = """
         CREATE TABLE record_ancestor (
             zone INTEGER NOT NULL,

@@ -1,8 +1,8 @@
 import GRDB
 
 extension RecordFile {
-    /// The indexes and their entries. A file that has records already gets its entries from the service,
-    /// step by step; a new one has them from its first record on.
+    /// The indexes and their entries. The service adds the entries of a file that already has records step by step; a
+    /// new file has them from its first record on.
     static let indexTables = """
         CREATE TABLE index_definition (
             index_id INTEGER PRIMARY KEY AUTOINCREMENT,

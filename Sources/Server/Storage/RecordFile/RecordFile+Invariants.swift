@@ -1,5 +1,5 @@
 extension RecordFile {
-    /// Whether a row of a record is none that a long change is still to remove.
+    /// A condition: no long change is still to remove the record's row.
     private static func isStaying(_ record: String) -> String {
         """
         NOT EXISTS (SELECT 1 FROM long_change WHERE long_change.zone = \(record).zone
@@ -17,7 +17,7 @@ extension RecordFile {
                 SELECT count(*) || ' histories' FROM history HAVING count(*) <> 1
                 """),
         StoredInvariant(
-            "The default zone is always there.",
+            "The default zone always exists.",
             violations: """
                 SELECT '_defaultZone' WHERE NOT EXISTS
                     (SELECT 1 FROM zone WHERE name = '_defaultZone' AND deletion IS NULL)
@@ -59,7 +59,7 @@ extension RecordFile {
                 WHERE record.deleted <> 0 AND record.version <= zone.floor
                 """),
         StoredInvariant(
-            "A record's parent is there.",
+            "A record's parent exists.",
             violations: """
                 SELECT child.name FROM record AS child LEFT JOIN record AS parent
                     ON parent.zone = child.zone AND parent.name = child.parent
@@ -77,7 +77,7 @@ extension RecordFile {
                 WHERE record.name IS NULL
                 """),
         StoredInvariant(
-            "What lies under a root is shared.",
+            "A root that a record names as shared has a share.",
             violations: """
                 SELECT covered.name FROM record AS covered LEFT JOIN share
                     ON share.zone = covered.zone AND share.root = covered.share_root
@@ -86,14 +86,14 @@ extension RecordFile {
                     AND \(isStaying("covered"))
                 """),
         StoredInvariant(
-            "Access is by a share.",
+            "Access belongs to a share.",
             violations: """
                 SELECT share_access.user FROM share_access LEFT JOIN share
                     ON share.zone = share_access.zone AND share.name = share_access.share
                 WHERE share.name IS NULL
                 """),
         StoredInvariant(
-            "Who has a reference with an action is there.",
+            "A record that has a reference with an action exists.",
             violations: """
                 SELECT reference_.holder FROM reference_ LEFT JOIN record
                     ON record.zone = reference_.zone AND record.name = reference_.holder
@@ -101,7 +101,7 @@ extension RecordFile {
                 WHERE record.name IS NULL
                 """),
         StoredInvariant(
-            "The target of a VALIDATE reference is there.",
+            "The target of a VALIDATE reference exists.",
             violations: """
                 SELECT reference_.target FROM reference_ LEFT JOIN record
                     ON record.zone = reference_.zone AND record.name = reference_.target
@@ -125,7 +125,7 @@ extension RecordFile {
                     (SELECT count(*) FROM asset_reference WHERE sha256 = asset.sha256)
                 """),
         StoredInvariant(
-            "A record that holds an asset is there, and so is the asset.",
+            "A record that holds an asset exists, and so does the asset.",
             violations: """
                 SELECT holder.name FROM asset_reference AS holder
                 LEFT JOIN record ON record.zone = holder.zone AND record.name = holder.name

@@ -1,5 +1,5 @@
 extension RecordFile {
-    /// The references with an action, by their target, filled from the records that are there.
+    /// The references with an action, by their target, filled from the existing records.
     ///
     /// An object of a stored record that has `"action": "DELETE_SELF"` or `"VALIDATE"` is a reference:
     /// no other value has a member of that name.

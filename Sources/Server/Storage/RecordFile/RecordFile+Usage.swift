@@ -1,6 +1,6 @@
 extension RecordFile {
-    /// How many bytes the living records have. Triggers keep the sum, so that no statement can forget
-    /// it: 1.4 µs for a record (of 6.5 for putting it). Existing records are counted once.
+    /// The size of the living records in bytes. Triggers keep the sum, so that no statement can forget it: 1.4 µs for a
+    /// record (of 6.5 for putting it). Existing records are counted once.
     static let usageTables = """
         -- One row.
         CREATE TABLE record_usage (
@@ -24,7 +24,7 @@ extension RecordFile {
         END;
         """
 
-    /// How many bytes the records of a file have: what must not grow on a full disk.
+    /// The size of a file's records in bytes, which must not grow on a full disk.
     static let recordBytes = "SELECT bytes FROM record_usage"
 
     static let usageInvariant = StoredInvariant(
@@ -34,7 +34,7 @@ extension RecordFile {
                 (SELECT coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0)
             """)
 
-    /// The size of a row in SQL, as ``RecordRow/sizeBytes`` has it.
+    /// The size of a row in SQL, equal to ``RecordRow/sizeBytes``.
     static func bytes(of row: String) -> String {
         "(length(CAST(\(row).name AS BLOB)) + length(\(row).payload))"
     }

@@ -3,12 +3,12 @@ import StratusRecords
 import StratusRuntime
 import StratusSQLite
 
-/// The tables of one database's file. Why they are as they are: Documentation/Decisions/0003.
+/// The tables of one database's file. The design is in Documentation/Decisions/0003.
 enum RecordFile {
     /// "STRR" as a number.
     private static let applicationID: Int32 = 0x5354_5252
 
-    /// - Parameter identity: Which database the file is to be, where it does not say so yet.
+    /// - Parameter identity: The identity to store in the file, if it has none yet.
     static func format(world: World, identity: FileIdentity? = nil) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID,
@@ -30,16 +30,16 @@ enum RecordFile {
             })
     }
 
-    /// What databases in memory are copied from.
+    /// The database from which databases in memory are copied.
     static let template = Result {
         try format(world: .live)
             .openInMemory(configuration: SQLiteMemory.configuration)
     }
 
-    /// The history's identifier and the zone that every database has.
+    /// Stores the history's identifier and the zone that every database has.
     private static func begin(_ database: Database, _ epoch: Epoch) throws {
         if try !renameFirstEpoch(database, epoch) {
-            // The columns have the names of the first format here.
+            // Here the columns have the names of the first format.
             try SQLStatement(database, "INSERT INTO history VALUES (1, ?, ?, 1)")
                 .bind(1, epoch.number)
                 .bind(2, Int64(bitPattern: epoch.identifier))

@@ -1,5 +1,5 @@
 extension RecordFile {
-    /// One table for all kinds: each object of a schema costs every database a page.
+    /// One table for all kinds: each table or index costs every database a page.
     static let longChangeTables = """
         -- What is still to be done of changes that are carried out in steps.
         CREATE TABLE long_change (

@@ -1,4 +1,4 @@
-/// The assets of a database and who holds them.
+/// The assets of a database and the records that hold them.
 extension SQLiteTransaction {
     private static let assetColumns = "sha256, generation, size, reference_count, touched_ms"
 

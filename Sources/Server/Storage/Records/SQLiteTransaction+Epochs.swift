@@ -1,6 +1,6 @@
 extension SQLiteTransaction {
     private static let epochColumns = "number, identifier, start, started_ms"
-    /// What stands for the database itself among the zones; their keys begin at 1.
+    /// The key of the database itself among the zones, whose keys begin at 1.
     private static let databaseItself: Int64 = 0
 
     var epoch: Epoch {
@@ -47,7 +47,7 @@ extension SQLiteTransaction {
         try begin(after: epoch, at: databaseVersion)
     }
 
-    /// Goes on in this process's epoch, or begins one.
+    /// Continues this process's epoch, or begins one.
     ///
     /// - Parameters:
     ///   - found: the newest epoch of the database.
@@ -94,7 +94,7 @@ extension SQLiteTransaction {
         get throws {
             guard let writing else {
                 throw StorageError(
-                    .other, "A transaction that reads was asked to write. Ask for one that writes.")
+                    .other, "A read transaction was asked to write. Ask for one that writes.")
             }
             return writing
         }
@@ -104,7 +104,8 @@ extension SQLiteTransaction {
 
     @discardableResult
     func mergeEpochs(endedBefore milliseconds: Int64) throws -> Int {
-        // Of a database or zone the oldest alone go: between two that stay, none is missing.
+        // Only the oldest of a database or zone are removed, so that none is missing between two
+        // that stay.
         try statement(
             """
             DELETE FROM epoch WHERE number < (

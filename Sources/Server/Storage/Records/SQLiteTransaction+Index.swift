@@ -113,7 +113,7 @@ extension SQLiteTransaction {
         of index: IndexRow.Key, in zone: ZoneRow.Key, between bounds: (IndexEntry, IndexEntry),
         limit: Int
     ) throws -> Int {
-        // Rows are stepped through here: the count ends at the limit, without a subquery's table.
+        // Counts rows one by one, so that it stops at the limit without a subquery's table.
         var count = 0
         try bind(
             statement(

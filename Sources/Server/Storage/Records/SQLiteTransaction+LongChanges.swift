@@ -124,10 +124,10 @@ extension SQLiteTransaction {
     }
 }
 
-/// The rows of a deleted zone, which go in steps where they are many.
+/// Removes the rows of a deleted zone, in steps if there are many.
 extension SQLiteTransaction {
-    /// The tables whose rows go after the assets are released, each with what tells its rows of a zone apart,
-    /// in the order of its index.
+    /// The tables whose rows are removed after the assets are released, each with the columns that identify its rows in
+    /// a zone, in the order of its index.
     private static let zoneTables: [(name: String, key: String)] = [
         ("record_index", "index_id, key, name"), ("record_ancestor", "replaced_at"),
         ("reference_", "target, action, holder"), ("share_event", "root, name"),
@@ -167,7 +167,7 @@ extension SQLiteTransaction {
     private func deleteRows(
         of table: String, by key: String, in zone: ZoneRow.Key, limit: Int
     ) throws -> Bool {
-        // Up to a row, not by a list of rows: SQLite would look for those in the whole zone.
+        // Up to a row, not by a list of rows: SQLite would search the whole zone for those.
         try statement(
             """
             DELETE FROM \(table) WHERE zone = ?1 AND (\(key)) < (

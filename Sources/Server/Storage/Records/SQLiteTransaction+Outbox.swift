@@ -11,7 +11,7 @@ extension SQLiteTransaction {
         .all { row in
             let body = row.bytes(1)
             let isWell = row.integer(4) == OutboxRow.checksum(body: body)
-            // What is damaged says nothing: events are hints, and those behind it must not wait for it.
+            // A damaged event gets an empty body: events are hints, and those after it must not wait for it.
             return OutboxRow(
                 identifier: row.integer(0), body: isWell ? body : [],
                 epoch: Self.epoch(row, at: 2))

@@ -7,7 +7,7 @@ extension SQLiteTransaction {
         modified_ms, creator, modifier, modifier_device, parent, share_root, payload, \
         sharing, checksum
         """
-    /// The number of the last of the columns.
+    /// The number of the checksum's column, the last one.
     static let checksumColumn: Int32 = 17
 
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow] {
@@ -18,7 +18,7 @@ extension SQLiteTransaction {
         try statement.bind(1, zone.rawValue)
         for name in names {
             guard let row = try statement.bind(2, name).first(record) else { continue }
-            // The index may name another record's row.
+            // A damaged index may lead to another record's row.
             guard row.name == name else { throw try damagedRecord(named: name, in: zone) }
             found[name] = row
         }
@@ -72,7 +72,7 @@ extension SQLiteTransaction {
 
     /// Removes some records of a zone that is deleted.
     ///
-    /// - Returns: How many went.
+    /// - Returns: How many were removed.
     func deleteRecords(in zone: ZoneRow.Key, limit: Int) throws -> Int {
         try statement(
             "DELETE FROM record WHERE rowid IN (SELECT rowid FROM record WHERE zone = ? LIMIT ?)"
@@ -83,9 +83,9 @@ extension SQLiteTransaction {
         return database.changesCount
     }
 
-    /// - Returns: How many there were.
+    /// - Returns: How many were removed.
     func deleteTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
-        // By the index of the tombstones: that of all versions would lead past every record.
+        // Uses the index of the tombstones: that of all versions would pass every record.
         try statement(
             """
             DELETE FROM record WHERE rowid IN (SELECT rowid FROM record
@@ -115,7 +115,7 @@ extension SQLiteTransaction {
         type: String, in zone: ZoneRow.Key, after name: String?,
         _ body: (RecordRow) throws -> Bool
     ) throws {
-        // Step by step, so that no statement is open while `body` asks for more or writes.
+        // Step by step, so that no statement is open while `body` reads more or writes.
         var cursor = name
         while true {
             let rows = try scanStep(
@@ -131,7 +131,7 @@ extension SQLiteTransaction {
     private func scanStep(
         type: String, in zone: ZoneRow.Key, after name: String?, limit: Int
     ) throws -> [RecordRow] {
-        // Every name is greater than the empty one; no record has that.
+        // Every name is greater than the empty one, which no record has.
         try statement(
             """
             SELECT \(Self.recordColumns) FROM record
@@ -145,7 +145,7 @@ extension SQLiteTransaction {
         .all(record)
     }
 
-    /// The row in hand, whose checksum is looked at.
+    /// The current row, after comparing its checksum.
     func record(_ row: SQLStatement) throws -> RecordRow {
         var columns = SummedColumns(row)
         let record = Self.record(&columns)
@@ -161,7 +161,7 @@ extension SQLiteTransaction {
         return record(&columns)
     }
 
-    /// In the order of the columns, in which they are summed up.
+    /// Read in the order of the columns, which is that of the checksum.
     private static func record(_ row: inout SummedColumns) -> RecordRow {
         RecordRow(
             zone: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1), type: row.text(2),
@@ -175,7 +175,7 @@ extension SQLiteTransaction {
 }
 
 extension SQLStatement {
-    /// Reads whole records until their payloads have so many bytes.
+    /// Reads records until their payloads have so many bytes.
     func records(
         of transaction: SQLiteTransaction, untilBytes payloadBytes: Int
     ) throws -> [RecordRow] {

@@ -1,4 +1,4 @@
-/// The view of shares on a zone's records.
+/// Reads a zone's records as participants of shares see them.
 extension SQLiteTransaction {
     /// The most roots for which a page is merged from their indexes. For more, the zone's own feed is
     /// filtered: a user with that many shares of a zone sees much of it.
@@ -80,8 +80,8 @@ extension SQLiteTransaction {
             }
             var found = try record(row)
             if found.isDeleted { found.shareRoot = nil }
-            // It left the view of one root for that of another one which is asked for too: it is there, and
-            // was not deleted. Which of the two rows of a version comes first, nothing says.
+            // The record moved from the view of one root into that of another requested one: it exists, and was not
+            // deleted. The order of the two rows of a version is not defined.
             if let last = rows.last, last.version == found.version {
                 if !found.isDeleted { rows[rows.count - 1] = found }
                 return true
@@ -94,7 +94,7 @@ extension SQLiteTransaction {
         return ChangePage(rows: rows, version: version ?? zoneVersion, moreComing: moreComing)
     }
 
-    /// Each term is in the order of its index, and SQLite merges them: a page costs its own rows.
+    /// Each term has the order of its index, and SQLite merges them: a page costs only its own rows.
     private static func mergedFeed(roots: Int) -> String {
         let terms = (0..<roots).flatMap { index in
             [

@@ -2,7 +2,8 @@ extension SQLiteTransaction {
     func subscriptions(of user: String?) throws -> [SubscriptionRow] {
         try subscriptionRows(of: user) { row in
             var found = Self.subscription(row)
-            // What is damaged says nothing, but can be listed and deleted, and fires nothing.
+            // A damaged subscription gets an empty body: it can be listed and deleted, and never
+            // fires.
             if row.integer(3) != found.checksum { found.body = [] }
             return found
         }

@@ -1,7 +1,7 @@
 import StratusRecords
 
 extension SQLiteTransaction {
-    /// Those before the last two are a ``ZoneRow``.
+    /// All but the last two are the columns of a ``ZoneRow``.
     private static let columns = """
         zone, name, generation, version, floor, has_feed, changed_at_database_version, deletion,
         encryption_scope, epoch, checksum
@@ -100,7 +100,7 @@ extension SQLiteTransaction {
 
     // MARK: One zone's row
 
-    /// A zone's row with what ``ZoneRow`` does not have.
+    /// A zone's row with the columns that ``ZoneRow`` does not have.
     struct StoredZone {
         var row: ZoneRow
         /// The number of the epoch of the newest change; 0 before the first.
@@ -125,7 +125,7 @@ extension SQLiteTransaction {
         return found.row
     }
 
-    /// Everything but the key and the name, which never change.
+    /// Stores all columns but the key and the name, which never change.
     private func put(_ zone: StoredZone) throws {
         let update = try statement(
             """
@@ -153,13 +153,13 @@ extension SQLiteTransaction {
         try update.run()
     }
 
-    /// Gives every zone's row the checksum of what is in it.
+    /// Computes the checksum of every zone's row again.
     func stampZones() throws {
         let zones = try statement("SELECT \(Self.columns) FROM zone").all(Self.uncheckedZone)
         for zone in zones { try put(zone) }
     }
 
-    /// Calls `body` for each zone's row with whether its checksum does not match, until it returns false.
+    /// Calls `body` for each zone's row and whether its checksum is wrong, until it returns false.
     func lookAtZones(_ body: (StoredZone, _ isDamaged: Bool) -> Bool) throws {
         try statement("SELECT \(Self.columns) FROM zone").rows { row in
             var columns = SummedColumns(row)
@@ -175,7 +175,7 @@ extension SQLiteTransaction {
             .first { $0.integer(0) }
     }
 
-    /// The row in hand, whose checksum is looked at.
+    /// The current row, after comparing its checksum.
     private static func zone(_ row: SQLStatement) throws -> StoredZone {
         var columns = SummedColumns(row)
         let zone = zone(&columns)
@@ -191,7 +191,7 @@ extension SQLiteTransaction {
         return zone(&columns)
     }
 
-    /// In the order of the columns, in which they are summed up.
+    /// Read in the order of the columns, which is that of the checksum.
     private static func zone(_ row: inout SummedColumns) -> StoredZone {
         StoredZone(
             row: ZoneRow(
@@ -199,7 +199,7 @@ extension SQLiteTransaction {
                 generation: row.integer(2), version: row.integer(3), purgeHorizon: row.integer(4),
                 hasFeed: row.flag(5), changedAtDatabaseVersion: row.integer(6),
                 deletion: row.optionalInteger(7).flatMap { ZoneRow.Deletion(rawValue: Int($0)) },
-                // Another word is none that any release has written.
+                // No release has written any other word.
                 encryptionScope: ZoneEncryptionScope(rawValue: row.text(8)) ?? .perRecord),
             epoch: row.integer(9))
     }

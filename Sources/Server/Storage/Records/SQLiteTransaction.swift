@@ -11,7 +11,7 @@ final class SQLiteTransaction: RecordTransaction {
     private var putEntry: SQLStatement?
     private var deleteEntry: SQLStatement?
 
-    /// The epoch in which this process writes the database; nil where it only reads.
+    /// The epoch in which this process writes the database; nil if it only reads.
     let writing: WritingEpoch?
     /// The epoch of what this transaction writes, once it has taken a version.
     var writtenEpoch: Epoch?
@@ -65,9 +65,9 @@ final class SQLiteTransaction: RecordTransaction {
 
     /// Counts one change of the database.
     ///
-    /// The first of a transaction makes sure that it is written in an epoch of this process.
+    /// The first one of a transaction makes sure that the epoch is one of this process.
     func takeDatabaseVersion() throws -> Int64 {
-        // Not by RETURNING, which makes a table of its own for its one row.
+        // Without RETURNING, which creates a table for its one row.
         let (version, found) = try existing(
             statement("SELECT version + 1, epoch_number, epoch_identifier FROM history")
                 .first { ($0.integer(0), Self.epoch($0, at: 1)) })

@@ -25,7 +25,7 @@ public struct APITokenRow: Hashable, Sendable {
     }
 }
 
-/// A user, or the developer in whose name a server-to-server key writes.
+/// A user, or the user as whom a server-to-server key writes.
 public struct UserRow: Hashable, Sendable {
     /// `_` and 32 hexadecimal digits.
     public var recordName: String
@@ -40,7 +40,7 @@ public struct UserRow: Hashable, Sendable {
     public var givenName: String?
     public var familyName: String?
     public var isDisabled: Bool
-    /// Whether the account is being deleted with what its user made; that goes on until it is gone.
+    /// Whether the account is being deleted with its user's data; true until it is gone.
     public var isBeingRemoved: Bool
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64
@@ -75,7 +75,7 @@ public struct SessionRow: Hashable, Sendable {
     public var address: ContainerAddress?
     /// Milliseconds since 1970; not updated at each use.
     public var lastUsedMilliseconds: Int64
-    /// What the device that uses it calls itself; nil before its first request, and for one that says nothing.
+    /// The name that the session's device sends; nil before its first request, and when it sends none.
     public var device: String?
 
     public init(
@@ -112,7 +112,7 @@ public struct ServerKeyRow: Hashable, Sendable {
     public var name: String
     /// The public key as PEM (SubjectPublicKeyInfo).
     public var publicKey: String
-    /// The user in whose name it writes.
+    /// The user as whom it writes.
     public var userRecordName: String
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64

@@ -1,4 +1,4 @@
-/// An asset of a database as it is stored: which blob has its bytes, and how many records hold it.
+/// An asset of a database as it is stored: the blob with its bytes, and how many records hold it.
 public struct AssetRow: Hashable, Sendable {
     public var blob: BlobName
     public var sizeBytes: Int64
@@ -38,8 +38,8 @@ public protocol AssetWriter {
     /// Sets the time of all assets that lost their last record since the last call.
     func touchUnreferencedAssets(atMilliseconds milliseconds: Int64) throws
 
-    /// Removes the rows of assets without a record that were touched before a time, the longest
-    /// untouched first. Their blobs are the caller's to delete, after the transaction.
+    /// Removes the rows of assets without a record that were touched before a time, the oldest first. The caller
+    /// deletes their blobs after the transaction.
     func takeUnreferencedAssets(touchedBefore milliseconds: Int64, limit: Int) throws -> [AssetRow]
 }
 

@@ -8,7 +8,7 @@ public struct IndexRow: Hashable, Sendable {
         public init(rawValue: Int64) { self.rawValue = rawValue }
     }
 
-    /// What the keys of an index are made of. The raw values are stored.
+    /// What the keys of an index contain. The raw values are stored.
     public enum Kind: Int, Hashable, Sendable {
         /// Nothing: the entries are the names of all records of the type.
         case name = 0
@@ -16,10 +16,10 @@ public struct IndexRow: Hashable, Sendable {
         case value = 1
         /// The words of a text.
         case token = 2
-        /// The cell of the earth in which a place lies.
+        /// The cell of the earth's surface that contains a location.
         case place = 3
-        /// A field's value, or each member of a list, and with it the value of a second field, so that the
-        /// records that are equal in the first lie in the order of the second.
+        /// A field's value, or each member of a list, together with the value of a second field, by which records with
+        /// equal first values are ordered.
         case compound = 4
     }
 
@@ -100,7 +100,7 @@ public struct IndexEntry: Hashable, Sendable {
 extension IndexEntry: Comparable {
     public static func < (left: IndexEntry, right: IndexEntry) -> Bool {
         left.key == right.key
-            // SQLite's order of text; Swift's own is another.
+            // SQLite's order of text, which differs from Swift's.
             ? left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
             : left.key.lexicographicallyPrecedes(right.key)
     }

@@ -1,18 +1,18 @@
-/// A part of a change that is carried out in steps after the request that made it (decision 18).
+/// A part of a change that is carried out in steps after its request (decision 18).
 public struct LongChangeRow: Hashable, Sendable {
-    /// What is to be done. The raw values are stored.
+    /// What is left to do. The raw values are stored.
     public enum Kind: Int, Hashable, Sendable, CaseIterable {
-        /// The children of the record of this name are still to come under its share, or out of one.
+        /// The children of the record with this name are still to be moved into its share, or out of one.
         case placement = 1
-        /// The record of this name goes with one that was deleted.
+        /// The record with this name is deleted together with another one.
         case deletion = 2
-        /// The zone of this key is deleted; its rows are still there.
+        /// The zone with this key is deleted; its rows still exist.
         case zoneRemoval = 3
-        /// Records that are said to lie under the root of this name, which goes on being shared, may have left
-        /// it: who sees by its share sees what can be shown to lie there. Ends with the zone's placements.
+        /// Records that are stored as being under the root with this name, which stays shared, may have left it: its
+        /// participants only see records that can be shown to be under it. Ends with the zone's placements.
         case departure = 4
-        /// It is not decided yet whether the records go whose deletions have this name as their detail: a request
-        /// that is still under way looks for what they take along.
+        /// The deletions with this name as their detail are not decided yet: a request is still searching for the
+        /// records that it deletes.
         case claim = 5
     }
 
@@ -20,7 +20,7 @@ public struct LongChangeRow: Hashable, Sendable {
     public var kind: Kind
     /// A record's name; empty for a zone.
     public var name: String
-    /// Of a placement the name of the last child that was done; of a deletion on whose behalf.
+    /// For a placement the name of the last child that was moved; for a deletion the person who deletes.
     public var detail: String
 
     public init(zone: ZoneRow.Key, kind: Kind, name: String, detail: String = "") {

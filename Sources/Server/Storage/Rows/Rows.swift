@@ -22,7 +22,7 @@ public struct ZoneRow: Hashable, Sendable {
     public var generation: Int64
     /// The version of the newest change; continues across generations, so that no change tag is used twice.
     public var version: Int64
-    /// The version up to which tombstones were purged: change tokens from before have expired.
+    /// The version up to which tombstones were purged: earlier change tokens have expired.
     public var purgeHorizon: Int64
     /// Whether changes can be fetched since a token.
     public var hasFeed: Bool
@@ -58,8 +58,7 @@ public struct RecordRow: Hashable, Sendable {
     public var version: Int64
     /// The last version of the request that made the change; no page ends inside a request.
     public var commitVersion: Int64
-    /// The change tag. Not the version: a change of visibility takes a version without making
-    /// conflicts.
+    /// The change tag. It differs from the version: a change of visibility takes a version without causing conflicts.
     public var changeTag: String
     public var isDeleted: Bool
     /// The device that created the record; deletions are shown to it even without a change token.
@@ -113,10 +112,9 @@ public struct RecordRow: Hashable, Sendable {
 public struct ChangeCursor: Hashable, Sendable {
     /// The version up to which everything was seen; 0 is the beginning.
     public var version: Int64
-    /// Tombstones up to here are left out, because the reader began without a token at this version;
-    /// 0 leaves none out.
+    /// Tombstones up to this version are left out, because the reader began without a token at it; 0 leaves none out.
     public var skipTombstonesThrough: Int64
-    /// The reader's device, to which deletions of its own records are shown all the same; nil shows none of these.
+    /// The reader's device, which still gets deletions of its own records; nil for none.
     public var device: String?
     /// Whether the reader wants whole batches: no page ends inside a request.
     public var wantsWholeBatches: Bool
@@ -178,7 +176,7 @@ public struct OperationKey: Hashable, Sendable {
 public struct OutboxRow: Hashable, Sendable {
     public var identifier: Int64
     public var body: [UInt8]
-    /// In which it was put here: after a lost history an identifier is given a second time.
+    /// The epoch in which it was added: after a lost history an identifier is used again.
     public var epoch: Epoch
 
     public init(identifier: Int64, body: [UInt8], epoch: Epoch) {

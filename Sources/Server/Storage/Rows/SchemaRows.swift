@@ -2,14 +2,13 @@ import StratusRecords
 
 /// All that is stored of a container's schema.
 public struct SchemaRows: Hashable, Sendable {
-    /// Counts the changes of types, fields, marks, roles, grants and role members. 0 before the first; it
-    /// never decreases.
+    /// Counts the changes of types, fields, marks, roles, grants and role members. 0 at first; it never decreases.
     public var version: Int64
     /// In the order of types, then fields, by their bytes.
     public var fields: [SchemaFieldRow]
     /// The roles besides those of `BuiltInRole`.
     public var roles: [String]
-    /// A type that is not among them has the standard grants.
+    /// The grants; a type without any has the standard grants.
     public var grants: [SchemaGrantRow]
     public var members: [RoleMemberRow]
 

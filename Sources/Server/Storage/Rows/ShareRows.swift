@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// A share as it is found by zone or link; its content is in the share's record.
+/// A share, found by zone or link; its content is in the share's record.
 public struct ShareRow: Hashable, Sendable {
     public var zone: ZoneRow.Key
     /// The share record's name.
@@ -26,7 +26,7 @@ public struct ShareAccessRow: Hashable, Sendable {
     /// The share's root; nil when the whole zone is shared.
     public var root: String?
     public var canWrite: Bool
-    /// A new number each time the user gains access, so that change tokens from before expire.
+    /// A new number each time the user gains access, so that earlier change tokens expire.
     public var since: Int64
 
     public init(share: String, user: String, root: String?, canWrite: Bool, since: Int64) {
@@ -66,9 +66,9 @@ public struct SharedZoneRow: Hashable, Sendable {
     /// The owner's user record name.
     public var owner: String
     public var name: String
-    /// The newest version in the view when it was last looked at.
+    /// The newest version in the view when it was last read.
     public var seenVersion: Int64
-    /// The mark of the access when it was last looked at.
+    /// The mark of the access when it was last read.
     public var seenAccess: Int64
     /// The database's version when the zone was last seen to have changed.
     public var changedAtDatabaseVersion: Int64

@@ -3,14 +3,14 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Moves committed pages from the write-ahead log into the database file, out of the writer's way.
+/// Moves committed pages from the write-ahead log into the database file, beside the writer.
 ///
-/// SQLite does this inside the commit that fills the log, which makes that commit the slow one in the
-/// 99th percentile. Here another connection does it while the writer is idle; a writer that is never idle
-/// does it itself once the log is long.
+/// SQLite does this inside the commit that fills the log, which makes that commit the slow one in the 99th percentile.
+/// Here another connection does it while the writer is idle. A writer that is never idle does it itself when the log is
+/// long.
 final class Checkpointer: Sendable {
-    /// Into how many parts the length of log that is checkpointed is cut for further tries: a log on a full
-    /// disk lives on little room.
+    /// When a checkpoint could not be finished, it is tried again each time the log has grown by an eighth of its
+    /// limit: on a full disk there is little room for the log.
     private static let triesPerLog = 8
 
     private let path: String
@@ -19,12 +19,12 @@ final class Checkpointer: Sendable {
     private let queue: DispatchQueue
     private let isScheduled = Mutex(false)
     private let logPages = Atomic<Int>(0)
-    /// How long the log was when the last checkpoint beside the writer began.
+    /// The length of the log when the last checkpoint beside the writer began.
     private let checkpointedPages = Atomic<Int>(0)
     private let pages: Mutex<PageGrowth>
     private let work: WorkThread
 
-    /// - Parameter work: Where checkpoints wait for the disk, but for a thread of this database's own.
+    /// - Parameter work: Where checkpoints run, unless on a thread of this database's own.
     init(
         path: String, configuration: Configuration, limits: StorageLimits, work: WorkThread = .disk
     ) {
@@ -36,8 +36,8 @@ final class Checkpointer: Sendable {
         pages = Mutex(PageGrowth(pageBytes: PageGrowth.grownPageBytes))
     }
 
-    /// Counts the pages of the log from now on, instead of SQLite's own checkpoints. The checkpointer
-    /// must outlive the connection.
+    /// Counts the pages of the log from now on, in place of SQLite's automatic checkpoints. The checkpointer must
+    /// outlive the connection.
     func observe(_ writer: Database) throws {
         let pageBytes = try PageGrowth.pageBytes(of: writer)
         pages.withLock { $0 = PageGrowth(pageBytes: pageBytes) }
@@ -68,13 +68,14 @@ final class Checkpointer: Sendable {
         if case .world = work { work.start(checkpoint) } else { queue.async(execute: checkpoint) }
     }
 
-    /// Where saves come without a pause, none is done before the next save, and the log goes on: then it is
-    /// tried again when the log has grown by a part, not after each save. Each try opens a connection.
+    /// When saves follow each other without a pause, a checkpoint may not finish before the next save, and the log
+    /// keeps growing. Then it is tried again when the log has grown by a part, not after each save, since each try
+    /// opens a connection.
     private func isDue(_ pages: Int) -> Bool {
         let first = inPages(limits.logPagesBeforeCheckpoint)
         guard pages >= first else { return false }
         let former = checkpointedPages.load(ordering: .relaxed)
-        // A log that began anew is shorter than it was.
+        // A log that was started again is shorter than before.
         guard pages < former || pages >= former + max(first / Self.triesPerLog, 1) else {
             return false
         }
@@ -92,8 +93,7 @@ final class Checkpointer: Sendable {
         do {
             try writer.checkpoint(.passive)
         } catch {
-            // The log stays as it is and is tried again at the next commit. What is wrong with the disk
-            // shows in the commits.
+            // The log stays as it is and is tried again at the next commit. A failing disk shows in the commits.
         }
     }
 
@@ -102,7 +102,7 @@ final class Checkpointer: Sendable {
         queue.sync {}
     }
 
-    /// The limits count pages of SQLite's usual size.
+    /// The limits count pages of SQLite's default size.
     private func inPages(_ limit: Int) -> Int {
         limit * PageGrowth.grownPageBytes / pages.withLock { $0.pageBytes }
     }
@@ -113,7 +113,7 @@ final class Checkpointer: Sendable {
             try connection.inDatabase { _ = try $0.checkpoint(.passive) }
             try connection.close()
         } catch {
-            // As in writerContinues(_:): nothing is lost, and the next idle moment tries again.
+            // As in writerContinues(_:): nothing is lost, and it is tried again when the writer is next idle.
         }
     }
 }

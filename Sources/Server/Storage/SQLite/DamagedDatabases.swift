@@ -1,16 +1,16 @@
 import Foundation
 import StratusRecords
 
-/// The databases that are refused because of what is wrong with their own files, and when each is tried
-/// again: at once when its file has changed, else after a while.
+/// The databases that are refused because their own files are damaged, and when each is tried again: at once when its
+/// file has changed, otherwise after a while.
 struct DamagedDatabases {
-    /// What the system says of a database's files: a repaired or replaced one says something else.
+    /// The system's data about a database's files, which change when a file is repaired or replaced.
     struct Files: Hashable, Sendable {
         private var states: [[Int64]] = []
 
         init() {}
 
-        /// - Parameter path: The file; its write-ahead log and its high-water mark are looked at too.
+        /// - Parameter path: The file; its write-ahead log and its high-water mark are compared too.
         init(at path: String) {
             states = [path, path + "-wal", HighWaterMark.path(ofDatabase: path)].map { path in
                 var status = stat()
@@ -30,26 +30,26 @@ struct DamagedDatabases {
 
     private struct Damage {
         var error: StorageError
-        /// Nil while the file is still open: it is not tried again before it was closed.
+        /// Nil while the file is still open: it is not tried again before it is closed.
         var files: Files?
         var triedAtSeconds: Double
         var pauseSeconds: Double
         var isTrying = false
     }
 
-    /// How long an unchanged file is left alone, in seconds; longer when looking through it took long.
+    /// For how many seconds an unchanged file is not tried again; longer if checking it took long.
     static let pauseSeconds: Double = 5
-    /// The part of the time that looking through a damaged file again and again may take.
+    /// The pause for each second that checking a damaged file takes.
     private static let pausePerWork: Double = 20
 
     private var damages: [DatabaseAddress: Damage] = [:]
 
     var count: Int { damages.count }
 
-    /// Whether a database was found damaged and is not well again.
+    /// Whether a database was found damaged and is not repaired yet.
     func contains(_ address: DatabaseAddress) -> Bool { damages[address] != nil }
 
-    /// Why a database is refused now; nil where the caller shall try it.
+    /// Why a database is refused now; nil when the caller should try it.
     mutating func refusal(
         of address: DatabaseAddress, files: Files, atSeconds now: Double
     ) -> StorageError? {
@@ -65,7 +65,7 @@ struct DamagedDatabases {
 
     /// Notes that a database is damaged.
     ///
-    /// - Returns: Whether there is something new to say.
+    /// - Returns: Whether the error is new and should be reported.
     mutating func note(
         _ error: StorageError, of address: DatabaseAddress, files: Files?, atSeconds now: Double
     ) -> Bool {
@@ -77,17 +77,17 @@ struct DamagedDatabases {
         return known?.error.message != error.message
     }
 
-    /// Notes that a damaged database was closed, from when on its files change by others alone.
+    /// Notes that a damaged database was closed: from now on only others change its files.
     mutating func noteClosed(_ address: DatabaseAddress, files: Files) {
         damages[address]?.files = files
     }
 
-    /// Notes that a try ended without an answer, as when too many files are open.
+    /// Notes that a try ended without a result, as when too many files are open.
     mutating func giveUpTry(of address: DatabaseAddress) {
         damages[address]?.isTrying = false
     }
 
-    /// Notes that a database is well.
+    /// Notes that a database is intact.
     ///
     /// - Returns: Whether it was damaged before.
     mutating func noteWell(_ address: DatabaseAddress) -> Bool {

@@ -14,7 +14,7 @@ import Synchronization
 final class GroupCommit: Sendable {
     private struct State {
         var waiting: [any PendingWrite] = []
-        /// Whether the loop runs or is about to.
+        /// Whether the loop is running or about to.
         var isDraining = false
         var isClosed = false
         var whenIdle: @Sendable (Database) -> Void = { _ in }
@@ -33,7 +33,7 @@ final class GroupCommit: Sendable {
 
     /// - Parameters:
     ///   - mark: Raised after each commit; nil for a database that counts none.
-    ///   - work: Where commits wait for the disk, but for the connection's own thread.
+    ///   - work: Where commits run, unless on the connection's own thread.
     init(
         main: DatabaseQueue, limits: StorageLimits, checkpoints: Checkpointer, room: GrowthCheck,
         mark: HighWaterMark?, work: WorkThread = .disk
@@ -55,7 +55,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Refuses further writes. Those that wait are still carried out.
+    /// Refuses further writes. Waiting ones are still carried out.
     func close() {
         state.withLock { $0.isClosed = true }
     }
@@ -71,7 +71,7 @@ final class GroupCommit: Sendable {
             state.waiting.append(write)
             if !state.isDraining {
                 state.isDraining = true
-                // Inside the lock, so that nothing is scheduled after close(). Does not wait.
+                // Inside the lock, so that nothing is scheduled after close(). Does not block.
                 if case .world = work {
                     work.start { [self] in main.inDatabase { drain($0) } }
                 } else {
@@ -82,7 +82,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Says what is done on the writer's thread whenever there are no more writes.
+    /// Sets what is done on the writer's thread whenever there are no more writes.
     func whenIdle(_ body: @escaping @Sendable (Database) -> Void) {
         state.withLock { $0.whenIdle = body }
     }
@@ -113,7 +113,7 @@ final class GroupCommit: Sendable {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
             let changes = database.totalChangesCount
             for write in batch { try write.run(in: database, room) }
-            // What changed nothing waits for no disk, and so is not counted.
+            // A commit without changes does not wait for the disk, and is not counted.
             let count =
                 mark != nil && database.totalChangesCount != changes
                 ? try FileStamp.countCommit(in: database) : nil
@@ -128,26 +128,25 @@ final class GroupCommit: Sendable {
             do {
                 try database.rollback()
             } catch {
-                // SQLite has rolled back by itself. The first error is the one that says why.
+                // SQLite has rolled back by itself. The first error says why, and is the one that is thrown.
             }
             for write in batch { write.resume(failure: failure) }
         }
     }
 }
 
-/// A write of any outcome.
+/// A write, whatever its result type.
 private protocol PendingWrite: AnyObject, Sendable {
     /// Runs the closure in a savepoint and keeps its outcome.
     ///
-    /// - Throws: only when the whole transaction is lost.
+    /// - Throws: only if the whole transaction is lost.
     func run(in database: Database, _ room: GrowthCheck) throws
 
     /// Resumes the waiting task with the failure, or else with the outcome that was kept.
     func resume(failure: (any Error)?)
 }
 
-/// `@unchecked`: `outcome` is written and read on the writer's serial queue alone, and a write that was
-/// refused is never run.
+/// `@unchecked`: `outcome` is written and read only on the writer's serial queue, and a refused write never runs.
 private final class QueuedWrite<Outcome: Sendable>: PendingWrite, @unchecked Sendable {
     private let path: String
     private let body: @Sendable (Database) throws -> Outcome
@@ -168,7 +167,7 @@ private final class QueuedWrite<Outcome: Sendable>: PendingWrite, @unchecked Sen
         try database.cachedStatement(sql: "SAVEPOINT write").execute()
         outcome = Result { try room.checking(database, body) }
         guard database.isInsideTransaction else {
-            // SQLite rolled everything back, as it does when the disk is full.
+            // SQLite rolled back the whole transaction, as it does when the disk is full.
             throw lostTransaction()
         }
         if case .failure = outcome {

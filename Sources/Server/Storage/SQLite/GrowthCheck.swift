@@ -1,14 +1,13 @@
 import GRDB
 
-/// What a database does while the disk is full: it goes on with writes that add nothing.
+/// Lets a database carry out only writes that add nothing while the disk is full.
 ///
-/// What a write adds is known when it has run, in its savepoint: the bytes of the records, and the pages
-/// that hold something. A deletion frees its record's bytes and takes a page at the most now and then,
-/// for the tombstone and the event in the outbox.
+/// What a write adds is known when it has run, in its savepoint: the bytes of the records, and the pages in use. A
+/// deletion frees its record's bytes and occasionally takes a page, for the tombstone and the event in the outbox.
 struct GrowthCheck: Sendable {
     let path: String
     let reserve: DiskReserve?
-    /// A statement for the size of the records; nil where every write goes on.
+    /// A statement for the size of the records; nil if every write is allowed.
     let recordBytes: String?
 
     private static let pagesOfADeletion: Int64 = 8
@@ -18,7 +17,7 @@ struct GrowthCheck: Sendable {
         var usedPages: Int64
     }
 
-    /// Runs a write, and undoes it with an error when it adds something while nothing may be added.
+    /// Runs a write, and undoes it with an error if it adds something while saves are refused.
     func checking<Outcome>(
         _ database: Database, _ body: (Database) throws -> Outcome
     ) throws -> Outcome {
@@ -32,7 +31,7 @@ struct GrowthCheck: Sendable {
         return outcome
     }
 
-    /// Tells the reserve of a commit that found no room.
+    /// Notifies the reserve of a commit that found no room.
     func note(_ failure: any Error) {
         guard (failure as? StorageError)?.code == .diskFull else { return }
         _ = reserve?.noteFull()

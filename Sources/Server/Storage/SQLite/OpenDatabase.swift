@@ -5,7 +5,7 @@ protocol OpenDatabase: AnyObject, Sendable {
     /// The file; in memory a name for messages.
     var path: String { get }
 
-    /// In which epoch this process writes it; put there when it is opened.
+    /// The epoch in which this process writes it; set when it is opened.
     var epoch: EpochPlace { get }
 
     /// Runs `body` on one state of the database.
@@ -13,17 +13,17 @@ protocol OpenDatabase: AnyObject, Sendable {
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome
 
-    /// Runs `body` in a transaction and returns when it is kept: on the disk, where there is a file.
+    /// Runs `body` in a transaction and returns when it is stored: on the disk, if there is a file.
     func write<Outcome: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome
 
-    /// Finishes what is under way and closes all connections. Waits for the disk, where there is a file.
+    /// Finishes running work and closes all connections. Blocks on the disk, if there is a file.
     func close() throws
 
     /// Closes like ``close()``, and leaves the empty log and its index beside the file for the next opening.
     ///
-    /// - Returns: Whether they are there.
+    /// - Returns: Whether they exist.
     func closeKeepingLog() throws -> Bool
 }
 
@@ -40,7 +40,7 @@ extension OpenDatabase {
         try await read(.page, body)
     }
 
-    /// Looks at every page, in time that grows with the file.
+    /// Checks every page, in time that grows with the file.
     ///
     /// - Throws: ``StorageError`` with ``StorageError/Code/corrupt``, and what reading throws.
     func checkPages() async throws {

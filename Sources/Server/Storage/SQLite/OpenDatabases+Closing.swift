@@ -1,16 +1,16 @@
 import Foundation
 import StratusRecords
 
-/// How databases are closed: for room, for being damaged, and at the end.
+/// Closes databases: to make room for others, because they are damaged, and at the end.
 extension OpenDatabases {
-    /// How many may be open beyond the limit before an opening waits for the closing of another: a part of
-    /// the limit, and no fewer than a few where it is one that can be set.
+    /// How many databases beyond the limit may be open before an opening must wait until another is closed: a part of
+    /// the limit, but at least a few for a realistic limit.
     private static func surplus(_ limit: Int) -> Int {
         limit < StorageLimits.leastOpenDatabases ? 0 : max(limit / 16, 8)
     }
 
-    /// Closes what is too much, several in a row so that most openings have no closing beside them: beside
-    /// the request that opened one, unless there is much too much.
+    /// Closes surplus databases, several in a row so that most openings need not close any. This runs beside the
+    /// request that opened one, unless there are far too many.
     func makeRoom() async {
         guard let limit else { return }
         let surplus = Self.surplus(limit)
@@ -33,16 +33,16 @@ extension OpenDatabases {
         }
         while let address = state.withLock({ next(&$0) }) {
             do {
-                // A command looks at each once.
+                // A command uses each database once.
                 try await shut(address, keepsLog: placement.isExclusive)
             } catch {
-                // All its writes were answered after their commits, and opening it again finds them;
-                // what is wrong with the disk shows then.
+                // All its writes were answered after their commits, and opening it again finds them. A failing disk
+                // shows then.
             }
         }
     }
 
-    /// Closes databases until there are none, and removes the logs that were kept.
+    /// Closes databases until none is open, and removes the logs that were kept.
     ///
     /// - Returns: The first failure; the others are closed all the same.
     func closeUnused() async -> (any Error)? {
@@ -71,10 +71,9 @@ extension OpenDatabases {
         }
     }
 
-    /// Closes a database that is not in use, unless another task was faster.
+    /// Closes a database that is not in use, unless another task has closed it.
     ///
-    /// - Parameter keepsLog: Whether the empty log is left for the next opening, until the database has been
-    ///   idle.
+    /// - Parameter keepsLog: Whether the empty log is left for the next opening, until the database has been idle.
     func shut(_ address: DatabaseAddress, keepsLog: Bool = false) async throws {
         let closing: (database: any OpenDatabase, entry: Entry, keepsLog: Bool)? = state.withLock {
             state in
@@ -103,8 +102,8 @@ extension OpenDatabases {
         }
     }
 
-    /// Removes a log that was kept, unless the database was opened since: as SQLite does it, against whoever else
-    /// has the file.
+    /// Removes a log that was kept, unless the database was opened since. SQLite does it, which respects other
+    /// processes with the file open.
     func removeLog(of address: DatabaseAddress) async throws {
         let isFree = state.withLock { state in
             guard state.keptLogs.remove(address), state.entries[address] == nil else {
@@ -116,7 +115,7 @@ extension OpenDatabases {
         guard isFree else { return }
         defer { updateEntries { $0.entries[address] = nil } }
         try await placement.work.run { [placement] in
-            // One that was taken away meanwhile is not made anew.
+            // A file that was removed in the meantime is not created again.
             guard access(placement.path(of: address), F_OK) == 0 else { return }
             try placement.openMakingRoom(address).close()
         }
@@ -126,7 +125,7 @@ extension OpenDatabases {
         do {
             try await shut(address)
         } catch {
-            // What is wrong with the file has been said.
+            // The error of the file was reported before.
         }
     }
 }

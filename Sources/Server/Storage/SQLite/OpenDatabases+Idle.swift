@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// Databases that nobody has used for a while are closed: that folds the write-ahead log into the file, and
-/// gives back descriptors and memory. Only closing does, as the system's locks of a file keep the descriptors
-/// of its closed connections while another one of the process is open. So are the logs of those that were
-/// closed earlier, for want of room.
+/// Closes databases that have not been used for a while: that moves the write-ahead log into the file, and gives back
+/// descriptors and memory. Only closing all connections does, since POSIX locks keep the descriptors of closed
+/// connections while another one of the process is open. The logs of databases that were closed earlier, to make room,
+/// are removed too.
 extension OpenDatabases {
-    /// Starts to look for databases that have become idle, unless that is under way.
+    /// Starts to watch for databases that have become idle, unless that is running.
     func startClosingIdle() {
         guard let idleSeconds = placement.idleSeconds else { return }
         state.withLock { state in
@@ -15,7 +15,7 @@ extension OpenDatabases {
                     do {
                         try await world.sleep(idleSeconds)
                     } catch {
-                        // Ends with the storage.
+                        // The storage is being closed, which closes all databases.
                         return
                     }
                     guard let self, await self.closeIdle(seconds: idleSeconds) else { return }
@@ -24,22 +24,23 @@ extension OpenDatabases {
         }
     }
 
-    /// - Returns: Whether there are databases to look at later.
+    /// - Returns: Whether there are databases to check later.
     private func closeIdle(seconds: Double) async -> Bool {
         let latest = world.uptimeSeconds() - seconds
         while let address = state.withLock({ $0.longestUnused(before: latest) }) {
             do {
                 try await shut(address)
             } catch {
-                // All its writes were answered after their commits, and opening it again finds them; what is
-                // wrong with the disk shows then.
+                // All its writes were answered after their commits, and opening it again finds them. A failing disk
+                // shows then.
             }
         }
         while let address = state.withLock({ $0.longestKept(before: latest) }) {
             do {
                 try await removeLog(of: address)
             } catch {
-                // All its writes were answered after their commits; the log goes when the database is next closed.
+                // All its writes were answered after their commits; the log is removed when the database is next
+                // closed.
             }
         }
         return state.withLock { state in

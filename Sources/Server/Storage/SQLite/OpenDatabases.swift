@@ -3,11 +3,11 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// The databases that are open. The longest unused one is closed when there are too many; one that is in
-/// use is never closed.
+/// The databases that are open. When there are too many, the least recently used one is closed; one in use is never
+/// closed.
 ///
-/// A database whose file turns out to be damaged is closed as soon as nobody uses it, and refused until
-/// its file has changed or a while has passed (``DamagedDatabases``).
+/// A database whose file turns out to be damaged is closed after its current uses, and refused until its file has
+/// changed or some time has passed (``DamagedDatabases``).
 final class OpenDatabases: Sendable {
     enum Phase {
         case opening
@@ -26,9 +26,9 @@ final class OpenDatabases: Sendable {
 
     struct State {
         var entries: [DatabaseAddress: Entry] = [:]
-        /// Those that are open and not in use, the longest unused first.
+        /// Databases that are open and not in use, the least recently used first.
         var unused = UseOrder<DatabaseAddress>()
-        /// Looks for idle ones while there are any that are open.
+        /// Closes idle databases, as long as any are open.
         var idleTask: Task<Void, Never>?
         var damaged = DamagedDatabases()
         var keptLogs = KeptLogs()
@@ -51,7 +51,7 @@ final class OpenDatabases: Sendable {
     /// How many databases are closed at the same time when the engine is.
     private static let closedAtOnce = 16
 
-    /// Nil where a closed database would be lost.
+    /// Nil when a closed database would be lost.
     let limit: Int?
     let placement: any Placement
     let world: World
@@ -59,7 +59,7 @@ final class OpenDatabases: Sendable {
     private let whenOpened: @Sendable (DatabaseAddress, any OpenDatabase) -> Void
     let state = Mutex(State())
 
-    /// - Parameter whenOpened: Called when a database was opened, before anybody uses it.
+    /// - Parameter whenOpened: Called when a database was opened, before it is used.
     init(
         _ placement: any Placement, world: World, logger: Logger,
         whenOpened: @escaping @Sendable (DatabaseAddress, any OpenDatabase) -> Void = { _, _ in }
@@ -80,7 +80,7 @@ final class OpenDatabases: Sendable {
     /// How often a database was opened so far.
     var openings: Int { state.withLock { $0.openings } }
 
-    /// Runs `body` with an open database, which stays open as long.
+    /// Runs `body` with an open database, which stays open until it returns.
     func use<Outcome: Sendable>(
         _ address: DatabaseAddress, _ body: (any OpenDatabase) async throws -> Outcome
     ) async throws -> Outcome {
@@ -103,7 +103,7 @@ final class OpenDatabases: Sendable {
             return state.idleTask
         }
         idleTask?.cancel()
-        // Each waits for the disk, so several at a time; in memory one after the other, in one order.
+        // Each waits for the disk, so several at a time; in memory one after the other, in a fixed order.
         let closers = placement.work.isConcurrent ? Self.closedAtOnce : 1
         let failure = await withTaskGroup(of: (any Error)?.self) { group in
             for _ in 0..<closers { group.addTask { await self.closeUnused() } }
@@ -139,7 +139,7 @@ final class OpenDatabases: Sendable {
         guard let place = state.entries.index(forKey: address) else {
             state.entries[address] = Entry(phase: .opening)
             state.openings += 1
-            // Nothing is made where this process left the log: that waits for nothing.
+            // Nothing is created if this process left the log: opening does not wait then.
             let isBrief = state.keptLogs.remove(address) && !isTry
             return .mustOpen(isTry: isTry, work: isBrief ? .caller : placement.work)
         }
@@ -152,7 +152,7 @@ final class OpenDatabases: Sendable {
     }
 
     /// - Parameters:
-    ///   - isTry: Whether the file was damaged when it was last looked at.
+    ///   - isTry: Whether the file was damaged when it was last checked.
     ///   - work: Where the file is opened.
     private func openDatabase(
         _ address: DatabaseAddress, isTry: Bool, _ work: WorkThread
@@ -200,7 +200,7 @@ final class OpenDatabases: Sendable {
 
     // MARK: Damage
 
-    /// Has a database closed after its last use when the error says that its file is damaged.
+    /// Marks a database for closing after its last use if the error says that its file is damaged.
     private func condemn(_ address: DatabaseAddress, for error: any Error) -> any Error {
         guard var error = error as? StorageError else { return error }
         if error.damagedRow != nil { error.database = address }
@@ -233,7 +233,7 @@ final class OpenDatabases: Sendable {
         return error
     }
 
-    /// Looks at every page of a file that was damaged: one of its pages may be sound and another not.
+    /// Checks every page of a file that was damaged: one of its pages may be intact and another not.
     private func lookThrough(_ database: any OpenDatabase) async throws {
         do {
             try await database.checkPages()
@@ -242,7 +242,7 @@ final class OpenDatabases: Sendable {
                 do {
                     try database.close()
                 } catch {
-                    // The damage is what is reported.
+                    // The damage is the error that is reported.
                 }
             }
             throw error

@@ -1,21 +1,20 @@
 import GRDB
 
-/// When and how a file gets larger pages: Documentation/Decisions/0015.
+/// When and how a file gets larger pages (Documentation/Decisions/0015).
 ///
-/// Every table and index has a page of its own from the start, so a file of forty has forty pages before
-/// its first record. Small pages make that a quarter, and are slower where much is written. So a file
-/// begins with small ones, and is rewritten once with SQLite's usual ones when it has grown.
+/// Every table and index has a page of its own from the start, so a file with forty of them has forty pages before its
+/// first record. Small pages take a quarter of that, but are slower when much is written. So a file begins with small
+/// ones, and is rewritten once with pages of SQLite's default size when it has grown.
 struct PageGrowth: Sendable {
-    /// SQLite's usual size.
+    /// SQLite's default page size.
     static let grownPageBytes = 4_096
     /// The size in a new file.
     static let newPageBytes = 1_024
-    /// A file of more bytes gets the usual pages: about 100 records. Rewriting so many takes some
-    /// milliseconds.
+    /// A larger file gets the default page size: at about 100 records. Rewriting so many takes some milliseconds.
     private static let bytesBeforeGrowth = 128 * 1_024
 
     private(set) var pageBytes: Int
-    /// From which size on it is tried; more after a try in vain.
+    /// From which size on it is tried; larger after a failed try.
     private var triedFromPages: Int
 
     init(pageBytes: Int) {
@@ -27,9 +26,9 @@ struct PageGrowth: Sendable {
         try Int.fetchOne(database, sql: "PRAGMA page_size") ?? grownPageBytes
     }
 
-    /// Rewrites the file with larger pages, when it has grown and nobody reads.
+    /// Rewrites the file with larger pages when it has grown and nothing reads from it.
     ///
-    /// - Parameter logPages: Pages of the write-ahead log: where there are few, nothing is asked.
+    /// - Parameter logPages: Pages of the write-ahead log: while they are few, nothing is checked.
     mutating func growIfDue(_ writer: Database, _ reads: ReadingConnections, logPages: Int) {
         guard pageBytes < Self.grownPageBytes, logPages > 0 else { return }
         do {
@@ -40,17 +39,17 @@ struct PageGrowth: Sendable {
             if hasRun { pageBytes = try Self.pageBytes(of: writer) }
             if pageBytes < Self.grownPageBytes { triedFromPages = pages * 2 }
         } catch {
-            // The file is whole, with the pages that it had. What is wrong with the disk shows in the
-            // commits; another process that has the file open is waited for until the file is larger.
+            // The file is unchanged. A failing disk shows in the commits; if another process has the file open, it is
+            // tried again when the file is larger.
             triedFromPages *= 2
         }
     }
 
-    /// SQLite changes the size of pages outside of a write-ahead log alone. Every step is atomic and durable,
-    /// and a file that a crash leaves between them is opened like any other.
+    /// SQLite can change the page size only outside of write-ahead logging. Every step is atomic and durable, and a
+    /// file that a crash leaves between them is opened like any other.
     private static func grow(_ writer: Database) throws {
         let lockMilliseconds = try Int.fetchOne(writer, sql: "PRAGMA busy_timeout") ?? 0
-        // A command that has the file open is not waited for.
+        // Does not wait for a command that has the file open.
         try writer.execute(sql: "PRAGMA busy_timeout = 0; PRAGMA temp_store = MEMORY")
         let outcome = Result { () throws -> Void in
             let mode = try String.fetchOne(writer, sql: "PRAGMA journal_mode = DELETE")

@@ -2,10 +2,10 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Who reads on which connection of one database file.
+/// The connections that read from one database file.
 ///
-/// A read sees one state while writes go on beside it, so it has a connection of its own. Connections are
-/// opened when a read finds none: a database that is only written costs three file descriptors.
+/// A read sees one state while writes continue beside it, so it has a connection of its own. A connection is opened
+/// when a read finds none free: a database that is only written costs three file descriptors.
 final class ReadingConnections: Sendable {
     private enum Choice: Sendable {
         case lease(DatabaseQueue)
@@ -16,11 +16,11 @@ final class ReadingConnections: Sendable {
 
     private struct State {
         var isClosed = false
-        /// Whether nobody may read, as the file is being rewritten.
+        /// Whether reads must wait, since the file is being rewritten.
         var isPaused = false
-        /// Connections that nobody has.
+        /// Connections that are not in use.
         var free: [DatabaseQueue] = []
-        /// All connections, those that are being opened among them.
+        /// All connections, including those that are being opened.
         var count = 0
         var waiting: [CheckedContinuation<Choice, Never>] = []
     }
@@ -29,7 +29,7 @@ final class ReadingConnections: Sendable {
     private let limit: Int
     private let open: @Sendable () throws -> DatabaseQueue
     private let state = Mutex(State())
-    /// Empty when nobody reads.
+    /// Empty when nothing is being read.
     private let reads = DispatchGroup()
 
     /// - Parameter open: Opens a connection that only reads.
@@ -67,7 +67,7 @@ final class ReadingConnections: Sendable {
         reads.leave()
     }
 
-    /// Closes the connections that nobody reads on.
+    /// Closes the connections that are not in use.
     func closeFree() throws {
         let free = state.withLock { state in
             defer { state.free = [] }
@@ -77,9 +77,9 @@ final class ReadingConnections: Sendable {
         for connection in free { try connection.close() }
     }
 
-    /// Runs `body` while there is no connection but the one that writes.
+    /// Runs `body` while the writing connection is the only one.
     ///
-    /// - Returns: Whether it ran; it does not while somebody reads.
+    /// - Returns: Whether it ran; it does not while something is being read.
     func whileNobodyReads(_ body: () throws -> Void) throws -> Bool {
         let isAlone = state.withLock { state in
             guard !state.isPaused, !state.isClosed, state.count == state.free.count else {
@@ -95,7 +95,7 @@ final class ReadingConnections: Sendable {
         return true
     }
 
-    /// Waits until nobody reads, and closes the connections that only read.
+    /// Waits for running reads, and closes the connections that only read.
     func close() throws {
         state.withLock { $0.isClosed = true }
         reads.wait()
@@ -104,7 +104,7 @@ final class ReadingConnections: Sendable {
 
     // MARK: -
 
-    /// Chooses a connection, or leaves one to be opened by the caller.
+    /// Chooses a connection, or tells the caller to open one.
     private func choose(_ state: inout State, isWaiting: Bool) -> Choice {
         if !isWaiting {
             if state.isClosed { return .closed }
@@ -127,8 +127,7 @@ final class ReadingConnections: Sendable {
         }
     }
 
-    /// Changes the state, and gives the connections that are free then to those who wait; those that may be
-    /// opened they open themselves.
+    /// Changes the state, and hands free connections to waiting reads, or lets these open one where that is allowed.
     private func resumeWaiting(after change: (inout State) -> Void) {
         let resumed = state.withLock { state in
             change(&state)

@@ -3,10 +3,10 @@ import GRDBSQLite
 
 /// A prepared statement of one connection.
 ///
-/// Values go to SQLite and come back without boxes and without `Data`: a record has seventeen of them,
-/// and this is where a page of records spends its time. GRDB keeps the statement and the connection.
+/// Values are passed to and from SQLite without boxes and without `Data`: a record has seventeen of them, and a page of
+/// records spends most of its time here. GRDB owns the statement and the connection.
 struct SQLStatement {
-    /// Tells SQLite to copy what is bound; the constant is a cast in C that Swift cannot import.
+    /// Makes SQLite copy the bound value; the constant is a cast in C that Swift cannot import.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private let statement: Statement
@@ -31,7 +31,7 @@ struct SQLStatement {
         var value = value
         try value.withUTF8 { bytes in
             try bytes.withMemoryRebound(to: CChar.self) { characters in
-                // An empty string may have no address, which SQLite would read as NULL.
+                // An empty string may have no address, which SQLite would bind as NULL.
                 let code =
                     if let address = characters.baseAddress {
                         sqlite3_bind_text(
@@ -68,7 +68,7 @@ struct SQLStatement {
 
     // MARK: Running
 
-    /// Runs the statement to its end.
+    /// Runs the statement to completion.
     func run() throws {
         defer { reset() }
         while try step() {}
@@ -105,7 +105,7 @@ struct SQLStatement {
     }
 
     private func reset() {
-        // Repeats the error of the last step, which has been thrown already.
+        // The code repeats the error of the last step, which has been thrown already.
         _ = sqlite3_reset(handle)
     }
 
@@ -132,15 +132,15 @@ struct SQLStatement {
 
     func bytes(_ column: Int32) -> [UInt8] { [UInt8](rawBytes(column)) }
 
-    /// A text where SQLite has it, until the next step.
+    /// A text in SQLite's memory, valid until the next step.
     func textBytes(_ column: Int32) -> UnsafeRawBufferPointer {
-        // The order matters: asking for the text fixes the length.
+        // The order matters: reading the text fixes the length.
         let address = sqlite3_column_text(handle, column)
         let count = address == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
         return UnsafeRawBufferPointer(start: address, count: count)
     }
 
-    /// Bytes where SQLite has them, until the next step.
+    /// Bytes in SQLite's memory, valid until the next step.
     func rawBytes(_ column: Int32) -> UnsafeRawBufferPointer {
         let address = sqlite3_column_blob(handle, column)
         let count = address == nil ? 0 : Int(sqlite3_column_bytes(handle, column))

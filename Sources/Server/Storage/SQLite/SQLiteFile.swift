@@ -4,7 +4,7 @@ import Logging
 import StratusSQLite
 import Synchronization
 
-/// One open database file: a connection that writes, and a few that read, opened when they are needed.
+/// One open database file: a connection that writes, and a few that read, which are opened when needed.
 final class SQLiteFile: OpenDatabase {
     let path: String
     let epoch = EpochPlace()
@@ -13,20 +13,20 @@ final class SQLiteFile: OpenDatabase {
     private let checkpoints: Checkpointer
     private let reads: ReadingConnections
     private let work: WorkThread
-    /// Whether the next read of a page is on the connection that writes: the first one after the opening,
-    /// if it comes before a write. A database that is asked once opens no second connection.
+    /// Whether the next read of a page uses the writing connection: the first one after the opening does, if it comes
+    /// before a write. So a database that is read once opens no second connection.
     private let readsOnMain = Atomic<Bool>(true)
 
-    /// Before the first file of the process.
+    /// Runs once, before the first file of the process is opened.
     private static let settings: Void = stratus_leave_memory_uncounted()
 
-    /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
+    /// Opens the file, creating it if it does not exist, and migrates it. Blocks on the disk.
     ///
     /// - Parameters:
-    ///   - reserve: Told when the disk is full; while it is, `recordBytes` must not grow.
-    ///   - recordBytes: A statement for the size of what is stored; nil where small things are.
-    ///   - work: Where commits, checkpoints and long reads wait for the disk.
-    ///   - mark: Looks at the open database and finds the mark that is raised by its commits.
+    ///   - reserve: Notified when the disk is full; while it is, `recordBytes` must not grow.
+    ///   - recordBytes: A statement for the size of the records; nil for a file whose data is always small.
+    ///   - work: Where commits, checkpoints and long reads run.
+    ///   - mark: Checks the open database and returns the mark that its commits raise.
     init(
         path: String, format: StoredFormat, limits: StorageLimits, reserve: DiskReserve? = nil,
         recordBytes: String? = nil, logger: Logger, work: WorkThread = .disk,
@@ -38,7 +38,7 @@ final class SQLiteFile: OpenDatabase {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(limits.lockSeconds)
-        // GRDB's own is above the threads that read: one user's long write would go before all reads.
+        // GRDB's default is above the priority of reading threads: one user's long write would precede all reads.
         configuration.qos = .default
         configuration = format.configuration(configuration, forFileAt: path)
         do {
@@ -77,13 +77,11 @@ final class SQLiteFile: OpenDatabase {
 
     /// Runs `body` on one snapshot.
     ///
-    /// A page is read on the caller's thread: that saves two thread switches, which cost more than a page
-    /// of changes. A whole zone is read on a thread of GRDB, so that it does not block one of Swift's few
-    /// threads.
+    /// A page is read on the caller's thread: that saves two thread switches, which cost more than a page of changes. A
+    /// whole zone is read on a thread of GRDB, so that it does not block one of Swift's few threads.
     ///
-    /// The first page after the opening is read on the connection that writes. A write that comes
-    /// meanwhile waits for it as for the rest of the opening; it would have waited no less for another
-    /// connection to be opened.
+    /// The first page after the opening is read on the writing connection. A write that comes at the same time waits
+    /// for it as for the rest of the opening; it would have waited as long for another connection to be opened.
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
@@ -122,8 +120,8 @@ final class SQLiteFile: OpenDatabase {
         return try await commits.write(body)
     }
 
-    /// Finishes what is under way and closes all connections: the one that writes last, so that SQLite
-    /// moves all of the log into the file. Waits for the disk.
+    /// Finishes running work and closes all connections: the writing one last, so that SQLite moves all of the log into
+    /// the file. Blocks on the disk.
     func close() throws {
         try closeConnections { try main.close() }
     }
@@ -136,7 +134,7 @@ final class SQLiteFile: OpenDatabase {
         }
     }
 
-    /// - Parameter closeMain: Closes the connection that writes.
+    /// - Parameter closeMain: Closes the writing connection.
     private func closeConnections<Outcome>(_ closeMain: () throws -> Outcome) throws -> Outcome {
         do {
             readsOnMain.store(false, ordering: .relaxed)
@@ -162,7 +160,7 @@ final class SQLiteFile: OpenDatabase {
             do {
                 try database.rollback()
             } catch {
-                // Nothing was written, so nothing is undone; the first error says what is wrong.
+                // Nothing was written, so nothing is undone; the first error is the one that is thrown.
             }
             throw first
         }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One open database in memory: one connection, which reads and writes in turns on the caller's thread.
 ///
-/// SQLite has no write-ahead log in memory, so a reader cannot look at an older state beside a writer.
-/// Neither waits for anything but the other.
+/// In memory SQLite has no write-ahead log, so a reader cannot see an older state beside a writer. Reads and writes
+/// wait only for one another.
 final class SQLiteMemory: OpenDatabase {
     let path: String
     let epoch = EpochPlace()
@@ -18,7 +18,7 @@ final class SQLiteMemory: OpenDatabase {
         return configuration
     }()
 
-    /// Makes a new database as a copy of an unused one of the same format.
+    /// Creates a database as a copy of an unused one with the same format.
     init(path: String, format: StoredFormat, template: DatabaseQueue) throws {
         self.path = path
         queue = try format.openInMemory(copying: template, configuration: Self.configuration)
@@ -39,7 +39,7 @@ final class SQLiteMemory: OpenDatabase {
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {
-        // No transaction: nobody writes between two statements.
+        // Needs no transaction: nothing writes between two statements.
         try inTurn(body)
     }
 
@@ -67,7 +67,7 @@ final class SQLiteMemory: OpenDatabase {
             do {
                 try SQLStatement(database, "ROLLBACK").run()
             } catch {
-                // SQLite has rolled back by itself; the first error says why.
+                // SQLite has rolled back by itself; the first error says why, and is thrown.
             }
             throw first
         }

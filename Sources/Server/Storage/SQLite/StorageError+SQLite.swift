@@ -2,10 +2,9 @@ import Foundation
 import GRDB
 import StratusSQLite
 
-/// The one place where what SQLite and the file system report becomes a ``StorageError``.
+/// The one place where errors of SQLite and the file system become a ``StorageError``.
 extension StorageError {
-    /// Translates errors of SQLite; all others, such as those a closure threw on purpose, stay as they
-    /// are.
+    /// Translates errors of SQLite; all others, such as those that a closure threw on purpose, are returned unchanged.
     static func translating(_ error: any Error, path: String) -> any Error {
         if let refusal = error as? DatabaseRefusal { return StorageError(refusal) }
         if let refusal = error as? LossRefusal { return StorageError(refusal, path: path) }
@@ -50,8 +49,8 @@ extension StorageError {
         }
     }
 
-    /// Whether nothing but a want of file descriptors can keep a file from being opened: SQLite has one
-    /// code for that and for a folder that cannot be written, and the service stops for the latter.
+    /// Whether only a lack of file descriptors can keep a file from being opened. SQLite has the same
+    /// code for that and for a folder that cannot be written, and only the latter stops the service.
     private static func isWritable(_ path: String) -> Bool {
         guard isFolderWritable(path) else { return false }
         var status = stat()
@@ -64,8 +63,8 @@ extension StorageError {
         return access(folder, W_OK | X_OK) == 0
     }
 
-    /// SQLite says "full" where a write finds no room, but not where the write-ahead log's index finds
-    /// none, or where a quota is used up.
+    /// SQLite reports "full" when a write finds no room, but not when the index of the write-ahead log finds none, or
+    /// when a quota is used up.
     private static func isRefusedRoom(_ error: DatabaseError) -> Bool {
         [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
     }
@@ -84,7 +83,7 @@ extension StorageError {
             path: path, underlying: underlying)
     }
 
-    /// Passes by itself when clients go away, so the service goes on.
+    /// Ends by itself when clients disconnect, so the service continues.
     static func tooManyFiles(path: String, underlying: (any Error)?) -> StorageError {
         StorageError(
             .busy, "Too many files and connections are open. Try again later, or raise the limit.",

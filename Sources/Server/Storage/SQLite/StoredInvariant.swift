@@ -1,8 +1,8 @@
-/// What must hold of a database's tables at every moment, as a query for what violates it.
+/// An invariant of a database's tables, as a query for its violations.
 struct StoredInvariant: Sendable {
-    /// What holds, as a sentence; it names the invariant in reports.
+    /// The invariant as a sentence, which identifies it in reports.
     var sentence: String
-    /// A statement with one column of text: the names of what violates the invariant.
+    /// A statement with one column of text: the names of the rows that violate the invariant.
     var violations: String
 
     init(_ sentence: String, violations: String) {
@@ -11,13 +11,13 @@ struct StoredInvariant: Sendable {
     }
 }
 
-/// An invariant that does not hold, and where.
+/// A violation of an invariant, and where it is.
 public struct Finding: Hashable, Sendable, CustomStringConvertible {
     /// The invariant, as a constant sentence.
     public var invariant: String
     /// The file or folder that violates it.
     public var path: String
-    /// What violates it there: a record's or zone's name, or what SQLite reports.
+    /// The violation: a record's or zone's name, or what SQLite reports.
     public var violation: String
 
     public init(invariant: String, path: String, violation: String) {

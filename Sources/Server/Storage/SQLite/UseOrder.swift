@@ -1,5 +1,5 @@
-/// Keys in the order in which they were appended, each of which can be taken out of the middle: a doubly
-/// linked list in a dictionary. Every step takes the same time, however many there are.
+/// Keys in the order in which they were appended, which can also be removed from the middle: a doubly linked list in a
+/// dictionary. Every operation takes constant time.
 struct UseOrder<Key: Hashable> {
     private struct Neighbours {
         var before: Key?
@@ -10,7 +10,7 @@ struct UseOrder<Key: Hashable> {
     private(set) var first: Key?
     private var last: Key?
 
-    /// Puts a key at the end, from wherever it was.
+    /// Moves a key to the end, or appends it.
     mutating func append(_ key: Key) {
         remove(key)
         neighbours[key] = Neighbours(before: last, after: nil)

@@ -1,19 +1,19 @@
 import Dispatch
 import StratusRuntime
 
-/// Where an engine does work that waits for the disk.
+/// Where an engine does work that blocks on the disk.
 enum WorkThread: Sendable {
-    /// On a thread of its own, so that no thread of Swift's pool waits for the disk.
+    /// On a thread of its own, so that no thread of Swift's pool blocks on the disk.
     case disk
     /// After all that was handed to the queue before.
     case queue(DispatchQueue)
-    /// On the caller's thread: work in memory does not wait, and a test that runs everything on one
-    /// executor sees the same order each time.
+    /// On the caller's thread: work in memory does not block, and a test that runs everything on
+    /// one executor gets the same order each time.
     case caller
-    /// Where a simulated world runs it: among the steps of its tasks, with files all the same.
+    /// Where a simulated world runs it: among the steps of its tasks, although there are files.
     case world(World.RunOnDisk)
 
-    /// Where a world has its disk.
+    /// Where a world runs its work on the disk.
     init(_ world: World) { self = world.runOnDisk.map { WorkThread.world($0) } ?? .disk }
 
     /// Where blobs are written and brought to the disk, one at a time: a commit that comes meanwhile waits for the
@@ -32,7 +32,7 @@ enum WorkThread: Sendable {
         }
     }
 
-    /// Starts work whose end nobody awaits here; on the caller's thread it has ended on return.
+    /// Starts work without awaiting it; on the caller's thread it has ended on return.
     func start(_ body: @escaping @Sendable () -> Void) {
         switch self {
         case .caller: body()

@@ -56,7 +56,7 @@ public enum AssetsUpload: Endpoint {
     public struct Token: WireObject, Hashable, Sendable {
         public var recordName = ""
         public var fieldName = ""
-        /// Takes one POST of the asset's bytes, for 15 minutes.
+        /// The address for one POST of the asset's bytes, valid for 15 minutes.
         public var url = ""
 
         public init(recordName: String, fieldName: String, url: String) {

@@ -9,8 +9,8 @@ public enum ChangesDatabase: DatabaseChanges {
     public typealias Answer = DatabaseChangesAnswer<Self>
 }
 
-/// `zones/changes`: which zones changed since a token. Deprecated: ``ChangesDatabase`` says the same
-/// under another token's name.
+/// `zones/changes`: which zones changed since a token. Deprecated: ``ChangesDatabase`` has the same answer, with
+/// another name for the token.
 public enum ZonesChanges: DatabaseChanges {
     public static let path = "zones/changes"
     public static let tokenKey: StaticString = "metaSyncToken"
@@ -19,7 +19,7 @@ public enum ZonesChanges: DatabaseChanges {
     public typealias Answer = DatabaseChangesAnswer<Self>
 }
 
-/// An endpoint that says which zones of a database changed. The tokens of one are as good for the other.
+/// An endpoint that returns which zones of a database changed. The tokens of one are valid for the other.
 public protocol DatabaseChanges: Endpoint
 where Request == DatabaseChangesRequest<Self>, Answer == DatabaseChangesAnswer<Self> {
     /// The key of the change token in the request and the answer.
@@ -27,17 +27,17 @@ where Request == DatabaseChangesRequest<Self>, Answer == DatabaseChangesAnswer<S
 }
 
 public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashable, Sendable {
-    /// Nil asks from the beginning.
+    /// Nil starts from the beginning.
     public var syncToken: String?
     public var resultsLimit: Int?
-    /// Without a token: the version of the database up to which the device knows which zones were deleted. Those
-    /// deleted later are named; without it none are. An extension.
+    /// Without a token: the version of the database up to which the device knows which zones were deleted. Zones that
+    /// were deleted later are listed; without this version, none are. An extension.
     public var deletionsAfterVersion: Int64?
-    /// Tokens of the database that the service gave as it made or deleted zones, and from which nobody fetched: when the
-    /// service has lost the history of one, the answer is an expired token. An extension.
+    /// Tokens of the database that the service returned when it created or deleted zones, and that no fetch has used:
+    /// when the service has lost the history of one, the answer is an expired token. An extension.
     public var knownSyncTokens: [String]?
 
-    /// How many known tokens are looked at.
+    /// The most known tokens that are read.
     public static var knownSyncTokenLimit: Int { 16 }
 
     public init(

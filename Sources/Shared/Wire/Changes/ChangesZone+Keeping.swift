@@ -1,7 +1,7 @@
 import StratusRecords
 
 extension ChangesZone {
-    /// Reads pages; with fields as a device keeps them where a zone's question says so.
+    /// Reads pages; if a zone of the request asks for it, with fields as a device keeps them.
     public static func answer(
         to request: Request, from bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> Answer {

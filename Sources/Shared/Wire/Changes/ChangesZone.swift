@@ -12,10 +12,10 @@ public enum ChangesZone: Endpoint {
         }
     }
 
-    /// One zone of the request. Defaults that stood at the top of the body are filled in at reading.
+    /// One zone of the request. Defaults at the top of the body are filled in when the request is read.
     public struct Item: WireWritable, Hashable, Sendable {
         public var zoneID: ZoneIDDictionary
-        /// Nil asks from the beginning.
+        /// Nil starts from the beginning.
         public var syncToken: String?
         public var resultsLimit: Int?
         public var desiredKeys: [String]?
@@ -23,15 +23,15 @@ public enum ChangesZone: Endpoint {
         /// Newest first.
         public var isReversed: Bool
         public var numbersAsStrings: Bool
-        /// Change tags of saves that the service acknowledged and the token does not cover: the newest of each
-        /// epoch. When the service has lost one of them, the answer is an expired token. An extension.
+        /// Change tags of saves that the service acknowledged and the token does not cover, the newest of each epoch.
+        /// When the service has lost one of them, the answer is an expired token. An extension.
         public var knownChangeTags: [String]
-        /// A fetch from the beginning names the records that were deleted after this version of the zone, and no others;
-        /// to be said for each of its pages. Without it, only this device's own are named that were deleted before the
-        /// fetch began. An extension.
+        /// For a fetch from the beginning: the version of the zone after which deletions are listed; set it for each of
+        /// the pages. Without it, only deletions of this device's own records from before the fetch are listed. An
+        /// extension.
         public var deletionsAfterVersion: Int64?
 
-        /// How many known change tags are looked at.
+        /// The most known change tags that are read.
         public static let knownChangeTagLimit = 16
 
         /// Whether the answer's fields are read as a device keeps them, ``RecordFields/kept(_:)``. Not sent.
@@ -59,14 +59,14 @@ public enum ChangesZone: Endpoint {
 
     public typealias Result = Swift.Result<Page, ZoneFailure>
 
-    /// A stretch of a zone's changes, oldest first; each record once, with its newest state.
+    /// A page of a zone's changes, oldest first; each record once, with its newest state.
     public struct Page: WireObject, Hashable, Sendable {
         public var zoneID: ZoneIDDictionary = ZoneIDDictionary()
         public var records: [RecordResult] = []
         public var syncToken = ""
         public var moreComing = false
-        /// How many changes are still to come, at the most: one that was overtaken by a later one counts too. Nil on
-        /// the last page. An extension.
+        /// The most changes that are still to come: it counts those that later changes replaced. Nil on the last page.
+        /// An extension.
         public var remainingChanges: Int64?
 
         public init(
@@ -91,7 +91,7 @@ public enum ChangesZone: Endpoint {
 }
 
 extension ChangesZone.Request {
-    /// Reads the zones; what stands at the top of the body is each zone's default.
+    /// Reads the zones; the members at the top of the body are the default for each zone.
     public init(wire node: JSONNode) throws(WireError) {
         try node.expectObject()
         let defaults = try ChangesZone.Item(wire: node, zoneID: ZoneIDDictionary(), defaults: nil)

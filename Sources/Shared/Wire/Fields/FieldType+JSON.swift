@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// What a value's `type` says: one type, or only that it is a list.
+/// The meaning of a value's `type`: one type, or only that it is a list.
 enum TypeTag {
     case type(FieldType)
-    /// `LIST` or `UNKNOWN_LIST`: the members tell.
+    /// `LIST` or `UNKNOWN_LIST`: the members determine the type.
     case list
-    /// `ENCRYPTED_BYTES` and its kin: the type says that the value is encrypted.
+    /// `ENCRYPTED_BYTES` and the like: the type says that the value is encrypted.
     case encrypted(FieldType)
 
     /// Reads a tag in the protocol's spelling or one of the aliases that clients send; nil for any
@@ -77,7 +77,7 @@ extension FieldType {
         }
     }
 
-    /// The tag of a value whose type says that it is encrypted; nil for what cannot be.
+    /// The tag of a value whose type says that it is encrypted; nil for a type that cannot be.
     var encryptedTag: StaticString? {
         switch self {
         case .string: "ENCRYPTED_STRING"

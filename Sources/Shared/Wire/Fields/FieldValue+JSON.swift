@@ -12,7 +12,7 @@ extension Field {
         if let exact = node[Self.exactKey] { value = value?.with(exactDates: exact) }
     }
 
-    /// **Ours**: dates in full, beside the protocol's milliseconds.
+    /// An extension: exact dates, in addition to the protocol's milliseconds.
     fileprivate static let exactKey: StaticString = "exactValue"
 
     private init(name: String, inMilliseconds node: JSONNode) throws(WireError) {
@@ -90,7 +90,7 @@ extension FieldValue {
         }
     }
 
-    /// Reads a JSON value whose type nobody told.
+    /// Reads a JSON value without a declared type.
     init(inferring node: JSONNode) throws(WireError) {
         guard let type = try Self.inferredType(of: node) else {
             self = .emptyList
@@ -103,7 +103,7 @@ extension FieldValue {
     private static func inferredType(of node: JSONNode) throws(WireError) -> FieldType? {
         switch node.kind {
         case .string: return .string
-        // Beyond 64 bits with a sign, only a double is left.
+        // Only a double can hold a number beyond 64 bits with a sign.
         case .integer: return node.int64 == nil ? .double : .int64
         case .bool: return .int64
         case .double: return .double
@@ -183,13 +183,13 @@ extension JSONNode {
 }
 
 extension Field: WireWritable {
-    /// Writes the field's value, its type always with it.
+    /// Writes the field's value, always with its type.
     public func write(to writer: inout JSONWriter) {
         writeValue(to: &writer, numbersAsStrings: false)
     }
 
     func writeValue(to writer: inout JSONWriter, numbersAsStrings: Bool) {
-        // The type says it, and clients that check every key know no flag beside it.
+        // The type says it, and clients that check every key do not know a flag for it.
         let encryptedTag = hasEncryptedType ? value?.type?.encryptedTag : nil
         writer.object { writer in
             writer.key("value")
@@ -197,7 +197,7 @@ extension Field: WireWritable {
                 value.writeRaw(to: &writer, numbersAsStrings: numbersAsStrings)
                 writer.key("type")
                 writer.word(encryptedTag ?? value.type?.tag ?? "UNKNOWN_LIST")
-                // Who has numbers as strings is none of ours.
+                // A client that wants numbers as strings is not our own.
                 if !numbersAsStrings { value.writeExactDates(Self.exactKey, to: &writer) }
             } else {
                 writer.null()
@@ -208,7 +208,7 @@ extension Field: WireWritable {
 }
 
 extension FieldValue {
-    /// Writes what stands under `value`.
+    /// Writes the JSON under `value`.
     func writeRaw(to writer: inout JSONWriter, numbersAsStrings quoted: Bool = false) {
         switch self {
         case .string(let value): writer.string(value)
@@ -239,7 +239,7 @@ extension FieldValue {
 }
 
 extension FieldValue {
-    /// The value with dates in full, as far as they agree with the milliseconds: what does not is nobody's.
+    /// The value with exact dates, as far as they agree with the milliseconds; others are ignored.
     fileprivate func with(exactDates node: JSONNode) -> FieldValue {
         switch self {
         case .timestamp(let milliseconds, _):

@@ -47,11 +47,11 @@ extension Reference: WireReadable, WireWritable {
             zoneID: zoneID.map {
                 ZoneID(name: $0.zoneName, ownerName: $0.ownerRecordName ?? ZoneID.currentUserName)
             },
-            // Filters and sloppy clients leave it out.
+            // Filters and some clients leave it out.
             action: try Self.action(node))
     }
 
-    /// Compares the bytes, which is faster than to make a string: references are many.
+    /// Compares the bytes, which is faster than making a string: there are many references.
     private static func action(_ node: JSONNode) throws(WireError) -> Action {
         guard let action = node["action"], !action.isNull else { return .none }
         switch action.stringText {
@@ -100,7 +100,7 @@ extension AssetReceipt: WireObject {
         try coder.optional("referenceChecksum", &referenceChecksum)
         try coder.optional("wrappingKey", &wrappingKey)
         try coder.optional("receipt", &receipt)
-        // Behind the receipt: `StoredAssets` finds it there.
+        // After the receipt, where `StoredAssets` expects it.
         try coder.optional("fileName", &fileName)
         try coder.optional("downloadURL", &downloadURL)
     }

@@ -1,8 +1,8 @@
-/// A parsed JSON text: owner of the memory that its nodes look into.
+/// A parsed JSON text: it owns the memory that its nodes refer to.
 ///
-/// The text is parsed into simdjson's tape (its doc/tape.md): a flat array of 64-bit words and a buffer
-/// of strings, which ``JSONNode`` walks without a call into the parser. Where simdjson is not there, a
-/// parser in Swift builds the same tape.
+/// The text is parsed into simdjson's tape (its doc/tape.md): a flat array of 64-bit words and a buffer of strings,
+/// which ``JSONNode`` reads without calling the parser. Where simdjson is not available, a parser in Swift builds the
+/// same tape.
 ///
 /// A body is refused when it nests deeper than ``maximumDepth``, is not UTF-8, has a byte order mark,
 /// a lone surrogate, or a number beyond 64 bits or beyond a double. NUL inside a string is a
@@ -12,7 +12,7 @@ public final class JSONDocument {
     /// No body of the protocol needs 20.
     public static let maximumDepth = 128
 
-    /// Who parses.
+    /// The parsers.
     public enum Parser: Sendable, CaseIterable {
         /// simdjson; only where the system has it.
         case simdjson
@@ -29,7 +29,7 @@ public final class JSONDocument {
         }
     }
 
-    /// The memory of one document, and how to give it back.
+    /// The memory of one document, and how to free it.
     struct Tape {
         var words: UnsafePointer<UInt64>
         var strings: UnsafePointer<UInt8>

@@ -1,13 +1,13 @@
 /// Which bytes of a JSON string need an escape (RFC 8259, section 7), and how it looks.
 enum JSONEscapes {
-    /// The place of the first quote, backslash or control character at or after `start`; the text's
+    /// The index of the first quote, backslash or control character at or after `start`; the text's
     /// count when there is none.
     @inline(__always)
     static func firstToEscape(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         guard let base = text.baseAddress else { return text.count }
         var index = start
         let raw = UnsafeRawPointer(base)
-        // Eight bytes at a time; a hit ends the loop and the bytes are looked at one by one.
+        // Eight bytes at a time; a hit ends the loop, and the bytes are then tested one by one.
         while index + 8 <= text.count {
             if hasByteToEscape(raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { break }
             index += 8
@@ -32,7 +32,7 @@ enum JSONEscapes {
         return (quotes | backslashes | controls) & ~word & highs != 0
     }
 
-    /// Writes the escape of one byte, six bytes at the most, and returns its length.
+    /// Writes the escape of one byte, at most six bytes, and returns its length.
     static func write(_ byte: UInt8, to target: UnsafeMutablePointer<UInt8>) -> Int {
         target[0] = UInt8(ascii: "\\")
         switch byte {

@@ -34,14 +34,14 @@ extension JSONNode {
         try optional("numbersAsStrings", or: "numberAsStrings")
     }
 
-    /// Makes sure that the value is an object.
+    /// Checks that the value is an object.
     func expectObject() throws(WireError) {
         guard isObject else { throw WireError("Expected an object.") }
     }
 }
 
 extension WireError {
-    /// The same error as the container of the key sees it.
+    /// The same error with the path from the container of the key.
     func within(_ key: StaticString) -> WireError {
         within(key.description)
     }
@@ -52,7 +52,7 @@ extension WireError {
         return error
     }
 
-    /// The same error as the array of the element sees it.
+    /// The same error with the path from the array of the element.
     func within(index: Int) -> WireError {
         var error = self
         error.path =

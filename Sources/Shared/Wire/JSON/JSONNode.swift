@@ -1,7 +1,7 @@
-/// One value of a parsed ``JSONDocument``: a place on its tape.
+/// One value of a parsed ``JSONDocument``: a position on its tape.
 ///
-/// A node is valid only inside ``JSONDocument/withRoot(_:)``. It is three words, copied freely, and
-/// never counted.
+/// A node is valid only inside ``JSONDocument/withRoot(_:)``. It is three words, copied freely, and not
+/// reference-counted.
 public struct JSONNode {
     /// What the value is.
     public enum Kind: Hashable, Sendable {
@@ -90,7 +90,7 @@ public struct JSONNode {
         return JSONText(bytes: UnsafeBufferPointer(start: start + 4, count: Int(count)))
     }
 
-    /// Where the value after this one stands.
+    /// The index of the value after this one.
     @inline(__always)
     private var nextIndex: Int {
         switch tag {
@@ -124,13 +124,13 @@ public struct JSONNode {
         JSONNode(words: words, strings: strings, index: index)
     }
 
-    /// What lies inside an object or an array, from its first word to its last.
+    /// The contents of an object or an array, from its first word to its last.
     fileprivate struct Contents {
         let node: JSONNode
         var index: Int
         let end: Int
 
-        /// - Parameter isRead: Whether the value is of the kind that is asked for; else there is nothing inside.
+        /// - Parameter isRead: Whether the value is of the requested kind; otherwise there are no contents.
         @inline(__always)
         init(of node: JSONNode, isRead: Bool) {
             self.node = node
@@ -138,7 +138,7 @@ public struct JSONNode {
             end = isRead ? node.nextIndex - 1 : index
         }
 
-        /// The next value, which stands `offset` words further on; nil at the end.
+        /// The next value, `offset` words further on; nil at the end.
         @inline(__always)
         mutating func next(after offset: Int = 0) -> JSONNode? {
             guard index < end else { return nil }
@@ -171,7 +171,7 @@ public struct JSONNode {
     }
 }
 
-/// The UTF-8 of a key or string, in the document's memory; comparable with literals at no cost.
+/// The UTF-8 of a key or string in the document's memory, which can be compared with literals at no cost.
 public struct JSONText {
     let bytes: UnsafeBufferPointer<UInt8>
 
@@ -183,7 +183,7 @@ public struct JSONText {
             && text.isEqual(to: literal.utf8Start)
     }
 
-    /// Lets a `switch` over a text have literals as its cases.
+    /// Allows literals as the cases of a `switch` over a text.
     @inline(__always)
     public static func ~= (literal: StaticString, text: JSONText) -> Bool {
         text == literal

@@ -17,15 +17,15 @@ import StratusRecords
 /// let bytes = writer.finish()
 /// ```
 ///
-/// Commas are the writer's business. Keys given as literals must need no escape.
+/// The writer adds the commas. Keys given as literals must not need escapes.
 public struct JSONWriter: ~Copyable {
-    /// Of `malloc`, so that it can grow in its place.
+    /// Allocated by `malloc`, so that it can be grown in place.
     private var memory: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var count = 0
-    /// Whether a value stands before the next one in the same container.
+    /// Whether the container has a value already, so that the next one needs a comma.
     private var needsComma = false
-    /// Whether errors have CloudKit's documented codes alone.
+    /// Whether errors have only the codes that CloudKit documents.
     let hasDocumentedCodesOnly: Bool
 
     public init(reservingBytes capacity: Int = 512, documentedCodesOnly: Bool = false) {
@@ -181,7 +181,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes a string with the escapes that JSON demands and no others.
     public mutating func string(_ string: String) {
-        // Nil only for strings that came over from Objective-C.
+        // Nil only for strings that were bridged from Objective-C.
         if string.utf8.withContiguousStorageIfAvailable({ escaped($0) }) == nil {
             Array(string.utf8).withUnsafeBufferPointer { escaped($0) }
         }
@@ -199,7 +199,7 @@ public struct JSONWriter: ~Copyable {
         var start = 0
         while true {
             let end = JSONEscapes.firstToEscape(in: text, from: start)
-            // What is still to come fits, escapes apart, by the invariant of reserve below.
+            // The rest of the text fits, apart from escapes, by the invariant of reserve below.
             append(UnsafeBufferPointer(rebasing: text[start..<end]))
             guard end < text.count else { break }
             reserve(text.count - end + 6 + 1)

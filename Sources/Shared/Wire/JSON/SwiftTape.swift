@@ -1,6 +1,6 @@
-/// Parses in Swift alone, and lays the result out as simdjson does; see ``JSONDocument``.
+/// Parses without simdjson, and writes the same tape; see ``JSONDocument``.
 ///
-/// Why not Foundation: `JSONSerialization` forgets the order of members, drops U+FEFF at the beginning
+/// Foundation is not used because `JSONSerialization` forgets the order of members, drops U+FEFF at the beginning
 /// of strings, and on Linux rounds some doubles wrongly (Documentation/Decisions/0002-json.md).
 struct SwiftTape {
     private let bytes: UnsafeBufferPointer<UInt8>

@@ -1,6 +1,6 @@
 /// Reads a body of the protocol.
 ///
-/// An empty body counts as `{}`, since endpoints without content are asked with either.
+/// An empty body counts as `{}`, since clients send either to endpoints without content.
 ///
 /// ```swift
 /// let request = try readWire(RecordsModify.Request.self, from: body)
@@ -20,7 +20,7 @@ public func readWire<Value: WireReadable>(
 public func readWire<Value: WireReadable>(
     _ type: Value.Type = Value.self, from bytes: [UInt8], parser: JSONDocument.Parser = .standard
 ) throws(WireError) -> Value {
-    // withUnsafeBytes rethrows untyped, so the outcome is carried out as a value.
+    // withUnsafeBytes rethrows untyped, so the result is returned as a value.
     let outcome: Result<Value, WireError> = bytes.withUnsafeBytes { buffer in
         Result { () throws(WireError) in try readWire(type, from: buffer, parser: parser) }
     }
@@ -31,13 +31,13 @@ private let emptyObject = Array("{}".utf8)
 
 /// Writes a body of the protocol.
 ///
-/// A double that is not finite, for which JSON has no word, becomes `null`.
+/// A double that is not finite, which JSON cannot represent, becomes `null`.
 ///
 /// - Parameters:
 ///   - value: The body.
-///   - reservingBytes: How many bytes it probably has.
-///   - documentedCodesOnly: Whether errors in it have the `serverErrorCode`s that CloudKit documents and no
-///     others: for clients that know no others.
+///   - reservingBytes: The expected number of bytes.
+///   - documentedCodesOnly: Whether errors in it have only the `serverErrorCode`s that CloudKit documents, for clients
+///     that know no others.
 public func wireBytes(
     of value: some WireWritable, reservingBytes: Int = 512, documentedCodesOnly: Bool = false
 ) -> [UInt8] {
@@ -47,7 +47,7 @@ public func wireBytes(
     return writer.finish()
 }
 
-/// Writes a body of the protocol and lends its bytes, for who copies them anyway.
+/// Writes a body of the protocol and lends its bytes, for a caller that copies them anyway.
 package func withWireBytes<Outcome>(
     of value: some WireWritable, documentedCodesOnly: Bool = false,
     _ body: (UnsafeRawBufferPointer) -> Outcome
@@ -58,7 +58,7 @@ package func withWireBytes<Outcome>(
 }
 
 extension [UInt8] {
-    /// Whether a word stands in the bytes: a quick look before they are parsed.
+    /// Whether the bytes contain a word: a quick check before they are parsed.
     package func contains(bytes word: [UInt8]) -> Bool {
         withUnsafeBufferPointer { all in
             word.withUnsafeBufferPointer { word in

@@ -13,10 +13,10 @@ import StratusRecords
 /// Types whose members depend on each other read and write themselves (``WireReadable``,
 /// ``WireWritable``).
 public protocol WireObject: WireReadable, WireWritable {
-    /// A value without content, which is then read into.
+    /// Creates a value without content, which is then read into.
     init()
 
-    /// Hands every member to the reader or the writer, in the order in which they are written.
+    /// Passes every member to the reader or the writer, in the order in which they are written.
     mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure)
 }
 
@@ -25,7 +25,7 @@ public protocol WireCoder: ~Copyable {
     /// ``WireError`` for a reader, `Never` for a writer.
     associatedtype Failure: Error
 
-    /// A member that must be there.
+    /// A required member.
     mutating func required<Value: WireReadable & WireWritable>(
         _ key: StaticString, _ value: inout Value
     ) throws(Failure)
@@ -35,23 +35,23 @@ public protocol WireCoder: ~Copyable {
         _ key: StaticString, _ value: inout Value?
     ) throws(Failure)
 
-    /// A member that is always written, and keeps its default where it is absent.
+    /// A member that is always written, and keeps its default when it is absent.
     mutating func defaulted<Value: WireReadable & WireWritable>(
         _ key: StaticString, _ value: inout Value
     ) throws(Failure)
 
-    /// A Boolean that is false where it is absent, and written only when it is true.
+    /// A Boolean that is false when it is absent, and written only when it is true.
     mutating func flag(_ key: StaticString, _ value: inout Bool) throws(Failure)
 
-    /// An array that is empty where it is absent, and written only when it is not.
+    /// An array that is empty when it is absent, and written only when it is not.
     mutating func nonempty<Element: WireReadable & WireWritable>(
         _ key: StaticString, _ values: inout [Element]
     ) throws(Failure)
 
-    /// A member that is an object with nothing but a record's name.
+    /// A member that is an object with only a record's name.
     mutating func recordName(_ key: StaticString, _ name: inout String?) throws(Failure)
 
-    /// The members of an error, which stand beside the address of what failed.
+    /// The members of an error, which are beside the identifier of the failed item.
     mutating func error(_ error: inout ServiceError) throws(Failure)
 
     /// `numbersAsStrings`, read also in the spelling of Apple's page on changes/zone.
@@ -64,7 +64,7 @@ extension WireObject {
         try self.init(membersOf: node)
     }
 
-    /// Reads the members of what is known to be an object.
+    /// Reads the members of a node that is known to be an object.
     init(membersOf node: JSONNode) throws(WireError) {
         self.init()
         var reader = MemberReader(node: node)

@@ -1,8 +1,9 @@
 import StratusRecords
 
-/// One of the words that the protocol knows in some place, such as `PER_ZONE`.
+/// A word of a fixed set of the protocol, such as `PER_ZONE`.
 public protocol WireWord: RawRepresentable<String>, WireReadable, WireWritable {
-    /// Reads the word as it may be sent, also in the spelling of other clients; nil for any other.
+    /// Reads the word in any form in which it may be sent, also the spelling of other clients; nil
+    /// for any other.
     init?(word: String)
 }
 

@@ -51,7 +51,7 @@ extension QueryDictionary.Sort: WireReadable, WireWritable {
             relativeLocation: try Self.relativeLocation(node))
     }
 
-    /// Reads the place as a field value, as documented, or bare.
+    /// Reads the location as a field value, as documented, or bare.
     private static func relativeLocation(_ node: JSONNode) throws(WireError) -> Location? {
         guard let place = node["relativeLocation"], !place.isNull else { return nil }
         do {
@@ -75,7 +75,7 @@ extension QueryDictionary.Sort: WireReadable, WireWritable {
 }
 
 extension QueryDictionary.FieldName {
-    /// All searchable fields of the type, which a search for tokens means when it names none.
+    /// All searchable fields of the type: a search for tokens without a field name.
     public static let anySearchable = Self.user("")
 
     fileprivate init(wire node: JSONNode, isOptional: Bool) throws(WireError) {
@@ -108,7 +108,8 @@ extension QueryDictionary.FieldName {
 }
 
 extension QueryDictionary.SystemField {
-    /// The field of a name in the schema language, such as `___createTime`; nil for any other name.
+    /// The field with a name in the schema language, such as `___createTime`; nil for any other
+    /// name.
     fileprivate init?(schemaName: String) {
         switch schemaName {
         case "___recordID", "___recordId": self = .recordName

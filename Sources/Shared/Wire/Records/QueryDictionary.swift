@@ -19,7 +19,7 @@ public struct QueryDictionary: Hashable, Sendable {
         public var comparator: Comparator
         public var field: FieldName
         public var value: FieldValue
-        /// Whether the value's type was told; a guessed one gives way to the field's own.
+        /// Whether the value's type was declared; a guessed one is replaced by the field's own.
         public var isTypeDeclared: Bool
         /// Metres; only with ``Comparator/near``.
         public var distanceMetres: Double?
@@ -40,7 +40,7 @@ public struct QueryDictionary: Hashable, Sendable {
     public struct Sort: Hashable, Sendable {
         public var field: FieldName
         public var isAscending: Bool
-        /// Sorts by the distance from here.
+        /// Sorts by the distance from this location.
         public var relativeLocation: Location?
 
         public init(_ field: FieldName, isAscending: Bool = true, relativeLocation: Location? = nil)
@@ -51,7 +51,7 @@ public struct QueryDictionary: Hashable, Sendable {
         }
     }
 
-    /// A field that a query names, whichever of the spellings was used.
+    /// A field in a query, however it was spelled.
     public enum FieldName: Hashable, Sendable {
         case user(String)
         case system(SystemField)

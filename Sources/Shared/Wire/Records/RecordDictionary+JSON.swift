@@ -14,7 +14,7 @@ extension RecordDictionary: WireReadable, WireWritable {
         if let malformed { throw malformed }
     }
 
-    /// Reads a record whose fields may be ill-formed: then it has none.
+    /// Reads a record whose fields may be malformed; then it has no fields.
     init(
         wire node: JSONNode, keepsFields: Bool = false, malformedFields: inout WireError?
     ) throws(WireError) {
@@ -37,7 +37,7 @@ extension RecordDictionary: WireReadable, WireWritable {
 
     private mutating func read(_ key: JSONText, _ member: JSONNode) throws(WireError) {
         if member.isNull {
-            // The one null that says something: it takes the record out of its hierarchy.
+            // The only null with a meaning: it takes the record out of its hierarchy.
             if key == "parent" { parentRecordName = .none }
             return
         }
@@ -65,7 +65,7 @@ extension RecordDictionary: WireReadable, WireWritable {
         if try share.read(key, member) { self.share = share }
     }
 
-    /// Writes the record as an answer has it, with everything that other clients insist on.
+    /// Writes the record for an answer, with all members that other clients require.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writeMembers(to: &writer)
@@ -78,7 +78,7 @@ extension RecordDictionary: WireReadable, WireWritable {
         }
     }
 
-    /// Writes the record as a request has it: without what only the service can know.
+    /// Writes the record for a request, without the members that only the service knows.
     func writeRequest(to writer: inout JSONWriter) {
         writer.object { writer in
             writeMembers(to: &writer, skippingEmptyFields: true)
@@ -148,7 +148,7 @@ extension RecordResult: WireReadable, WireWritable {
 extension RecordResult.Tombstone: WireObject {
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.required("recordName", &recordName)
-        // What tells it from a record.
+        // Distinguishes it from a record.
         var isDeleted = true
         try coder.required("deleted", &isDeleted)
         try coder.optional("recordType", &recordType)

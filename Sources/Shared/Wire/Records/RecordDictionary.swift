@@ -2,7 +2,7 @@ import StratusRecords
 
 /// A record as the protocol writes it.
 public struct RecordDictionary: Hashable, Sendable {
-    /// Who did something to a record, when, and on which device.
+    /// Who created or changed a record, when, and on which device.
     public struct Stamp: Hashable, Sendable {
         /// Milliseconds since 1970.
         public var timestampMilliseconds: Int64
@@ -18,11 +18,11 @@ public struct RecordDictionary: Hashable, Sendable {
 
     /// Nil in a request asks the service for a name.
     public var recordName: String?
-    /// Nil where the service knows the type already.
+    /// Nil if the service knows the type already.
     public var recordType: String?
     public var recordChangeTag: String?
     public var fields: RecordFields
-    /// Nil is the zone that the request names.
+    /// Nil for the zone that the request names.
     public var zoneID: ZoneIDDictionary?
     /// Only in answers.
     public var created: Stamp?
@@ -35,13 +35,13 @@ public struct RecordDictionary: Hashable, Sendable {
     public var createShortGUID: Bool
     public var shortGUID: String?
 
-    /// What only a share has.
+    /// The members that only a share has.
     public var share: ShareDictionary? {
         get { shares.first }
         set { shares = newValue.map { [$0] } ?? [] }
     }
 
-    /// In an array, so that the many records that are no shares stay small.
+    /// An array, so that the many records that are not shares stay small.
     private var shares: [ShareDictionary] = []
 
     /// A request may leave the parent alone, set it, or clear it (`"parent": null`).
@@ -73,20 +73,20 @@ public struct RecordDictionary: Hashable, Sendable {
     }
 }
 
-/// The fields of a record: read values, or the very bytes of the wire.
+/// The fields of a record: parsed values, or the bytes of the wire.
 ///
-/// The service normalises fields once, at save, and keeps the bytes; a fetch splices them into the
-/// answer unread. Whoever needs the values asks for them.
+/// The service normalises fields once, when they are saved, and stores the bytes; a fetch copies them into the answer
+/// without parsing. They are parsed only when the values are needed.
 public enum RecordFields: Hashable, Sendable {
     case values([Field])
     /// The text of a JSON object in which every value has its `type`.
     case encoded([UInt8])
-    /// The same as a device keeps it: in the order of the names, none twice, nothing encrypted, and neither
-    /// references nor assets, which mean something else on each device.
+    /// The same in the form that a device keeps: sorted by name, without duplicates or encrypted values, and without
+    /// references and assets, which differ on each device.
     case kept([UInt8])
 }
 
-/// The state of one record in an answer: there, gone, or not to be had.
+/// The state of one record in an answer: it exists, was deleted, or failed.
 public enum RecordResult: Hashable, Sendable {
     case record(RecordDictionary)
     case deleted(Tombstone)
@@ -98,7 +98,7 @@ public enum RecordResult: Hashable, Sendable {
         /// An extension: the framework's deletion callback has the type.
         public var recordType: String?
         public var zoneID: ZoneIDDictionary?
-        /// An extension, in the answer to a deletion: its change tag, as a save has one.
+        /// An extension, in the answer to a deletion: its change tag, like that of a save.
         public var recordChangeTag: String?
 
         public init(
@@ -120,11 +120,11 @@ public struct RecordFailure: Hashable, Sendable {
     public var recordName: String?
     public var zoneID: ZoneIDDictionary?
     public var error = ServiceError.unread
-    /// The error's own identifier, another one in every answer.
+    /// The error's own identifier, a new one in every answer.
     public var uuid: String?
     /// An extension, with CONFLICT: the record as the service has it.
     public var serverRecord: RecordDictionary?
-    /// An extension, with CONFLICT: the record that the client changed, where it is still stored.
+    /// An extension, with CONFLICT: the record that the client changed, if it is still stored.
     public var ancestorRecord: RecordDictionary?
 
     public init(

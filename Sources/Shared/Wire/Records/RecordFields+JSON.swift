@@ -1,7 +1,7 @@
 import StratusRecords
 
 extension RecordFields {
-    /// The fields as values; parses when there are only bytes.
+    /// The fields as values; parses them if there are only bytes.
     ///
     /// - Throws: ``WireError`` when the bytes are not fields.
     public func values() throws(WireError) -> [Field] {
@@ -11,7 +11,7 @@ extension RecordFields {
         }
     }
 
-    /// Some of the fields as values; the others are passed over unread.
+    /// Some of the fields as values; the others are skipped without parsing.
     ///
     /// - Throws: ``WireError`` when the bytes are not fields.
     package func values(named names: [String]) throws(WireError) -> [Field] {
@@ -19,7 +19,7 @@ extension RecordFields {
         switch self {
         case .values(let fields): return fields.filter { names.contains($0.name) }
         case .encoded(let bytes), .kept(let bytes):
-            // withUnsafeBytes rethrows untyped, so the outcome is carried out as a value.
+            // withUnsafeBytes rethrows untyped, so the result is returned as a value.
             let outcome: Result<[Field], WireError> = bytes.withUnsafeBytes { buffer in
                 Result { () throws(WireError) in
                     try JSONDocument(parsing: buffer).withRoot { (root) throws(WireError) in
@@ -31,8 +31,8 @@ extension RecordFields {
         }
     }
 
-    /// The fields as normalised JSON, every value with its type; copies nothing when they are that
-    /// already.
+    /// The fields as normalised JSON, every value with its type; copies nothing when they are
+    /// already in that form.
     public func encoded() -> [UInt8] {
         switch self {
         case .values(let fields): Self.encode(fields)
@@ -43,7 +43,7 @@ extension RecordFields {
     /// The fields as normalised JSON in the form that a request asked for.
     ///
     /// - Parameters:
-    ///   - keys: The names of the fields wanted, in any order; nil is all.
+    ///   - keys: The names of the requested fields, in any order; nil for all.
     ///   - numbersAsStrings: Whether INT64, DOUBLE and TIMESTAMP become strings.
     /// - Throws: ``WireError`` when the fields are bytes that do not parse.
     public func encoded(
@@ -68,7 +68,7 @@ extension RecordFields {
 extension RecordFields {
     private static let exactKeys = [#""exactValue":"#, #""exactTimestamp":"#].map { Array($0.utf8) }
 
-    /// The fields without what only our own client knows: dates are whole milliseconds.
+    /// The fields without our own client's additions: dates are whole milliseconds.
     ///
     /// - Throws: ``WireError`` when the fields are bytes that do not parse.
     public func inMilliseconds() throws(WireError) -> RecordFields {
@@ -89,7 +89,7 @@ extension RecordFields: WireReadable, WireWritable {
         self = .values(try FieldList(wire: node).fields)
     }
 
-    /// Writes values, or splices bytes unread.
+    /// Writes values, or copies bytes without parsing.
     public func write(to writer: inout JSONWriter) {
         switch self {
         case .values(let fields): writer.fields(fields, numbersAsStrings: false)
@@ -111,7 +111,7 @@ extension JSONWriter {
 
 /// The object under `fields`, in the order of the text.
 private struct FieldList: WireReadable {
-    /// What can be read at all: `Limits.fieldsPerRecord` may be set up to it.
+    /// The most fields that can be read: `Limits.fieldsPerRecord` can be at most this.
     private static let maximumCount = Limits.readableFieldsPerRecord
     private static let tooMany = WireError(
         "A record has too many fields; see Limits.fieldsPerRecord.")
@@ -136,7 +136,7 @@ private struct FieldList: WireReadable {
         dropRepeatedNames()
     }
 
-    /// Of fields with the same name the last one counts.
+    /// Keeps only the last of fields with the same name.
     private mutating func dropRepeatedNames() {
         guard hasRepeatedNames else { return }
         var seen: Set<String> = []

@@ -1,10 +1,10 @@
 import StratusRecords
 
-// From the parser's tape straight to the bytes that a device keeps: a page of a first sync has hundreds of
-// records, whose values nobody looks at.
+// Converts directly from the parser's tape to the bytes that a device keeps: a page of a first sync has hundreds of
+// records whose values are not needed.
 
 extension RecordFields {
-    /// The fields as a device keeps them, where that is the same on each device; as values where it is not.
+    /// The fields in the form that a device keeps, if that is the same on each device; otherwise as values.
     ///
     /// - Throws: ``WireError`` when the fields are bytes that do not parse.
     package func keeping() throws(WireError) -> RecordFields {
@@ -32,7 +32,7 @@ extension RecordFields {
 }
 
 extension JSONWriter {
-    /// - Returns: whether it wrote them; else they are to be read as values.
+    /// - Returns: whether it wrote them; otherwise they must be read as values.
     fileprivate mutating func keeps(fields: JSONNode) -> Bool {
         var isKept = true
         object { writer in
@@ -57,7 +57,7 @@ extension JSONWriter {
             switch key {
             case "value": value = member
             case "type": type = member.stringText
-            // Dates in full, what is encrypted, and whatever else there is.
+            // Exact dates, encrypted values, and everything else.
             default: return keepsValue(name, field)
             }
         }
@@ -80,9 +80,9 @@ extension JSONWriter {
         return true
     }
 
-    /// Writes a field by its value, where that is the same on each device.
+    /// Writes a field by its value, if that is the same on each device.
     private mutating func keepsValue(_ name: JSONText, _ node: JSONNode) -> Bool {
-        // What cannot be read is read once more as values, and then said.
+        // A field that cannot be read is read again with the values, and that reports the error.
         guard let field = try? Field(name: name.string, wire: node), !field.isEncrypted else {
             return false
         }
@@ -111,8 +111,8 @@ extension JSONWriter {
 }
 
 extension JSONText {
-    /// Whether a field of this name lies under it: bytes are in the order of the text there, and it is none of the
-    /// names that only a device gives.
+    /// Whether a field can be kept under this name: its bytes are in the order of the text, and it is none of the names
+    /// that only a device gives.
     fileprivate var isKept: Bool {
         bytes.first != UInt8(ascii: "*") && bytes.allSatisfy { $0 < 0x80 }
     }

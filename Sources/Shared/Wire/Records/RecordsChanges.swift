@@ -1,14 +1,13 @@
 import StratusRecords
 
-/// `records/changes`: what changed in one zone since a token. Deprecated: ``ChangesZone`` asks for
-/// several.
+/// `records/changes`: what changed in one zone since a token. Deprecated: ``ChangesZone`` takes several.
 public enum RecordsChanges: Endpoint {
     public static let path = "records/changes"
 
     public struct Request: WireObject, Hashable, Sendable {
-        /// Nil is the default zone, which has no change feed.
+        /// Nil for the default zone, which has no change feed.
         public var zoneID: ZoneIDDictionary?
-        /// Nil asks from the beginning.
+        /// Nil starts from the beginning.
         public var syncToken: String?
         public var resultsLimit: Int?
         public var desiredKeys: [String]?
@@ -40,7 +39,7 @@ public enum RecordsChanges: Endpoint {
         }
     }
 
-    /// A stretch of the zone's changes, tombstones included; each record once, with its newest state.
+    /// A page of the zone's changes, tombstones included; each record once, with its newest state.
     public struct Answer: WireObject, Hashable, Sendable {
         public var records: [RecordResult] = []
         public var syncToken = ""

@@ -32,7 +32,7 @@ public enum RecordsLookup: Endpoint {
 
     public struct Item: WireObject, Hashable, Sendable {
         public var recordName = ""
-        /// Nil is the request's zone.
+        /// Nil for the request's zone.
         public var zoneID: ZoneIDDictionary?
         public var desiredKeys: [String]?
 
@@ -56,7 +56,8 @@ public enum RecordsLookup: Endpoint {
     public struct Answer: WireObject, Hashable, Sendable {
         /// One result per item or operation, in the request's order.
         public var records: [RecordResult] = []
-        /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
+        /// The current change token of the request's zone, for requests with
+        /// `getCurrentSyncToken=true`.
         public var syncToken: String?
 
         public init(records: [RecordResult], syncToken: String? = nil) {

@@ -6,14 +6,14 @@ public enum RecordsModify: Endpoint {
 
     public struct Request: WireObject, Hashable, Sendable {
         public var operations: [Operation] = []
-        /// The zone of operations whose record names none; nil is the default zone.
+        /// The zone of operations whose record names none; nil for the default zone.
         public var zoneID: ZoneIDDictionary?
         /// All or nothing within each custom zone.
         public var isAtomic = true
-        /// The fields that the answer shall have; nil is all of them.
+        /// The fields to return; nil for all of them.
         public var desiredKeys: [String]?
         public var numbersAsStrings = false
-        /// An extension: an identifier that makes a repeated request the same request.
+        /// An extension: an identifier by which a repeated request is recognised.
         public var operationID: String?
 
         public init(
@@ -43,12 +43,12 @@ public enum RecordsModify: Endpoint {
     public struct Operation: WireValue {
         public var kind: Kind
         public var record: RecordDictionary
-        /// Overrides the request's own.
+        /// Overrides the request's value.
         public var desiredKeys: [String]?
-        /// Overrides the request's own.
+        /// Overrides the request's value.
         public var numbersAsStrings: Bool?
-        /// What is wrong with the record's fields, of which there are none then: it fails the operation,
-        /// and not the others of the request. Only of a request that was read.
+        /// The error in the record's fields, which are then left out: it fails the operation, and not the others of the
+        /// request. Only in a request that was read.
         public private(set) var malformedFields: WireError?
 
         public init(
@@ -104,7 +104,7 @@ extension RecordsModify.Operation {
         numbersAsStrings = try node.numbersAsStrings()
     }
 
-    /// Compares the bytes, which is faster than to make a string: operations are many.
+    /// Compares the bytes, which is faster than making a string: there are many operations.
     private static func kind(_ node: JSONNode) throws(WireError) -> RecordsModify.Kind {
         switch node["operationType"]?.stringText {
         case .some("create"): .create

@@ -6,12 +6,12 @@ public enum RecordsQuery: Endpoint {
 
     public struct Request: WireObject, Hashable, Sendable {
         public var query = QueryDictionary()
-        /// Nil is the default zone, or all zones with ``isZoneWide``.
+        /// Nil for the default zone, or for all zones with ``isZoneWide``.
         public var zoneID: ZoneIDDictionary?
-        /// Asks all zones of the database; ignored when a zone is named.
+        /// Queries all zones of the database; ignored when a zone is named.
         public var isZoneWide = false
         public var resultsLimit: Int?
-        /// Where the previous page ended; the same query must come with it.
+        /// Where the previous page ended; it is valid only with the same query.
         public var continuationMarker: String?
         public var desiredKeys: [String]?
         public var numbersAsStrings = false
@@ -47,7 +47,8 @@ public enum RecordsQuery: Endpoint {
         public var records: [RecordResult] = []
         /// Nil on the last page.
         public var continuationMarker: String?
-        /// Where the request's zone stands now, for who asks with `getCurrentSyncToken=true`.
+        /// The current change token of the request's zone, for requests with
+        /// `getCurrentSyncToken=true`.
         public var syncToken: String?
 
         public init(

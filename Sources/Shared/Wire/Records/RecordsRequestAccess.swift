@@ -10,14 +10,14 @@ public enum RecordsRequestAccess: Endpoint {
     public typealias Answer = ListBody<AccessRequestResult>
 }
 
-/// That a request for access was taken, or why it was not.
+/// The accepted request for access, or why it was refused.
 public typealias AccessRequestResult = Result<AccessRequest, ShortGUIDFailure>
 
-/// A request for access that was taken.
+/// An accepted request for access.
 public struct AccessRequest: WireObject, ListItem {
     public static let listKey: StaticString = "results"
 
-    /// As it was asked.
+    /// The short GUID as it was sent.
     public var shortGUID = ShortGUIDDictionary()
 
     public init(shortGUID: ShortGUIDDictionary) {

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `records/resolve`: what is behind the short GUID of a share's link.
+/// `records/resolve`: returns the share that the short GUID of a link leads to.
 public enum RecordsResolve: Endpoint {
     public static let path = "records/resolve"
 
@@ -9,13 +9,13 @@ public enum RecordsResolve: Endpoint {
     public typealias Answer = ListBody<ShareResult>
 }
 
-/// The short GUID of a link, and what is wanted with it.
+/// The short GUID of a link, with the options of the request.
 public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
     public var value = ""
     public var shouldFetchRootRecord: Bool?
-    /// Nil is all fields of the root record.
+    /// Nil for all fields of the root record.
     public var rootRecordDesiredKeys: [String]?
-    /// An extension: takes the invitation that has this token.
+    /// An extension: accepts the invitation with this token.
     public var oneTimeToken: String?
 
     public init(
@@ -38,10 +38,10 @@ public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
     }
 }
 
-/// What is behind a short GUID, or why nothing is shown.
+/// The share of a short GUID, or why it is not shown.
 public typealias ShareResult = Result<ShareMetadataDictionary, ShortGUIDFailure>
 
-/// Why one short GUID of a request could not be followed.
+/// Why one short GUID of a request failed.
 public struct ShortGUIDFailure: WireObject, Error, Hashable, Sendable {
     public var shortGUID: ShortGUIDDictionary?
     public var error = ServiceError.unread

@@ -8,7 +8,7 @@ public protocol WireReadable {
     init(wire node: JSONNode) throws(WireError)
 }
 
-/// A value that can write itself as JSON, strictly as the protocol's pickiest clients want it.
+/// A value that can write itself as JSON, as strictly as the strictest clients require.
 public protocol WireWritable {
     func write(to writer: inout JSONWriter)
 }
@@ -61,13 +61,13 @@ public protocol Endpoint: Sendable {
     /// Whether the path has a database segment (`public`, `private`, `shared`).
     static var isInDatabase: Bool { get }
 
-    /// Whether the endpoint is asked with GET when there is nothing to say. POST is accepted too.
+    /// Whether a request without content is sent with GET. POST is accepted too.
     static var isReadWithoutBody: Bool { get }
 
-    /// What a request without a body means, where that is not the same as `{}`.
+    /// The meaning of a request without a body, if it differs from `{}`.
     static var requestWithoutBody: Request? { get }
 
-    /// Reads an answer, in the form that whoever asked wants.
+    /// Reads an answer in the form that the request asks for.
     ///
     /// - Throws: ``WireError``.
     static func answer(
@@ -89,7 +89,7 @@ extension Endpoint {
 public struct EmptyBody: WireValue {
     public init() {}
 
-    /// Takes whatever was sent: several clients send keys where the protocol has none.
+    /// Accepts any body: several clients send keys where the protocol has none.
     public init(wire node: JSONNode) throws(WireError) {}
 
     public func write(to writer: inout JSONWriter) {
@@ -97,7 +97,7 @@ public struct EmptyBody: WireValue {
     }
 }
 
-/// What is wrong with a body that is JSON, or should be.
+/// An error in a body that is JSON, or should be.
 public struct WireError: Error, Hashable, Sendable {
     /// A constant sentence.
     public var reason: String

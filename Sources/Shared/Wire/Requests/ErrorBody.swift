@@ -23,10 +23,10 @@ public struct ErrorBody: WireObject, Hashable, Sendable {
 }
 
 extension ServiceError {
-    /// What stands in a value whose members are still to be read.
+    /// The placeholder in a value whose members are still to be read.
     static let unread = ServiceError(.internalError, "")
 
-    /// Tells whether an item of an answer is an error: it is one if and only if it has a code.
+    /// Whether an item of an answer is an error: it is one if and only if it has a code.
     static func isError(_ node: JSONNode) -> Bool {
         node["serverErrorCode"]?.isNull == false || node["extensionErrorCode"]?.isNull == false
     }
@@ -46,14 +46,14 @@ extension ServiceError {
             try node.optional("reason") ?? code,
             retryAfterSeconds: try node.optional("retryAfter"),
             redirectURL: try node.optional("redirectURL", or: "redirectUrl"),
-            // A code of a newer service says what the protocol's own says, until the client is newer too.
+            // An unknown code of a newer service: the client uses the protocol's own until it is updated.
             frameworkCode: frameworkCode,
             stratusCode: frameworkCode == nil ? number.map { StratusErrorCode(rawValue: $0) } : nil,
             userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false,
             lastIntactVersion: try node.optional("stratusLastIntactVersion"))
     }
 
-    /// Writes the members of the error into the object that is open.
+    /// Writes the members of the error into the open object.
     func writeMembers(to writer: inout JSONWriter) {
         let code = writer.hasDocumentedCodesOnly ? code.documented : code
         writer.member("serverErrorCode", code.rawValue)
@@ -70,8 +70,7 @@ extension ServiceError {
 }
 
 extension ServiceError.Code {
-    /// The documented code that says as much as clients need which know no others. Its HTTP status is the
-    /// same.
+    /// The closest documented code, for clients that know no others. Its HTTP status is the same.
     fileprivate var documented: Self {
         switch self {
         case .changeTokenExpired: .badRequest
@@ -80,7 +79,7 @@ extension ServiceError.Code {
         }
     }
 
-    /// What the documented code leaves out.
+    /// The meaning that the documented code does not express.
     fileprivate var undocumentedMeaning: FrameworkErrorCode? {
         switch self {
         case .changeTokenExpired: .changeTokenExpired
@@ -90,12 +89,12 @@ extension ServiceError.Code {
     }
 }
 
-/// A request that failed as a whole: what the service throws and what a transport hands on.
+/// A request that failed as a whole: thrown by the service and passed on by transports.
 public struct RequestFailure: Error, Hashable, Sendable {
     public var error: ServiceError
     /// One result per operation, when an atomic batch failed.
     public var records: [RecordResult]?
-    /// Why the body was not read to its end; nil when it was, or when that is not known.
+    /// Why the body was not read to its end; nil when it was, or when it is not known.
     package var unreadBody: UnreadBody?
 
     public init(_ error: ServiceError, records: [RecordResult]? = nil) {
@@ -108,12 +107,11 @@ public struct RequestFailure: Error, Hashable, Sendable {
         self.unreadBody = unreadBody
     }
 
-    /// Why a request's body was not read to its end. The rest may stand in the connection, which cannot be
-    /// used any further.
+    /// Why a request's body was not read to its end. The rest may be in the connection, which cannot be used any more.
     package enum UnreadBody: Hashable, Sendable {
         case tooLarge
         case tooSlow
-        /// It makes no sense, or nobody wants it.
+        /// The body is invalid, or the request was refused.
         case refused
     }
 }

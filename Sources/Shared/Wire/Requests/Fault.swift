@@ -1,8 +1,8 @@
 import StratusRecords
 
-/// Something that shall go wrong in a service for development, for the tests of those who use it.
+/// A fault to inject into a service for development, for the tests of its users.
 ///
-/// An extension: CloudKit has no such thing. In JSON (``DevFaults``):
+/// An extension: CloudKit has nothing like it. In JSON (``DevFaults``):
 ///
 /// ```json
 /// {"effect":"answer","times":2,"operation":"records/modify","serverErrorCode":"THROTTLED","retryAfter":3}
@@ -23,13 +23,13 @@ public struct Fault: WireValue {
         /// The zone named by ``Fault/zoneName`` is deleted in the caller's private database, then the
         /// request is served.
         case resetZone(ZoneResetReason)
-        /// A notification of the user's is lost.
+        /// One of the user's notifications is lost.
         case dropNotification
-        /// A notification of the user's is delivered twice.
+        /// One of the user's notifications is delivered twice.
         case duplicateNotification
     }
 
-    /// Why a zone is gone; the words of ``ZoneDictionary/deletionReason``.
+    /// Why a zone was deleted; the words of ``ZoneDictionary/deletionReason``.
     public enum ZoneResetReason: String, WireWord, Hashable, Sendable, CaseIterable {
         case deleted
         case purged
@@ -37,10 +37,9 @@ public struct Fault: WireValue {
     }
 
     public var effect: Effect
-    /// How many calls (or notifications) it meets; then it is over.
+    /// How many calls (or notifications) it affects; then it is used up.
     public var times: Int
-    /// Only requests to this endpoint, such as `records/modify`; nil is any. Means nothing for
-    /// notifications.
+    /// Only requests to this endpoint, such as `records/modify`; nil for any. Ignored for notifications.
     public var operation: String?
     /// Only this user's, by record name.
     public var userRecordName: String?
@@ -131,8 +130,8 @@ extension Fault {
     }
 }
 
-/// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds, GET lists, DELETE
-/// clears; each answers what is in the script then.
+/// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds faults, GET lists them, DELETE
+/// removes them; each answers the resulting script.
 public enum DevFaults {
     public typealias Script = ListBody<Fault>
 }

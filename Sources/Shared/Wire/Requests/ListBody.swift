@@ -16,13 +16,13 @@ public struct ListBody<Item: ListItem>: WireObject, Hashable, Sendable {
     }
 }
 
-/// What stands in the list of a ``ListBody``.
+/// An item in the list of a ``ListBody``.
 public protocol ListItem: WireValue {
     /// The key of the list.
     static var listKey: StaticString { get }
 }
 
-/// An item of an answer is what was asked for, or why it is not there.
+/// An item of an answer is the requested value, or why it failed.
 extension Result: WireReadable where Success: WireReadable, Failure: WireReadable {
     public init(wire node: JSONNode) throws(WireError) {
         self =

@@ -1,4 +1,4 @@
-/// A person's part in a share.
+/// A participant of a share.
 public struct ParticipantDictionary: WireObject, Hashable, Sendable {
     /// Given by the service; nil for a participant who is being added.
     public var participantID: String?
@@ -8,7 +8,7 @@ public struct ParticipantDictionary: WireObject, Hashable, Sendable {
     public var permission = SharePermission.readOnly
     /// An extension: the person had asked for access. Only in answers.
     public var isApprovedRequester = false
-    /// An extension: when the person came into the list, in milliseconds since 1970. Only in answers.
+    /// An extension: when the person was added to the list, in milliseconds since 1970. Only in answers.
     public var dateAddedMilliseconds: Int64?
 
     public init(
@@ -39,7 +39,7 @@ public struct ParticipantDictionary: WireObject, Hashable, Sendable {
     }
 }
 
-/// What somebody may do with a share. The raw values are the protocol's words.
+/// What a participant may do with a share's records. The raw values are the protocol's words.
 public enum SharePermission: String, WireWord, Hashable, Sendable {
     case none = "NONE"
     case readOnly = "READ_ONLY"
@@ -47,7 +47,7 @@ public enum SharePermission: String, WireWord, Hashable, Sendable {
     case unknown = "UNKNOWN"
 }
 
-/// How somebody comes to be a participant. The raw values are the protocol's words.
+/// How a person became a participant. The raw values are the protocol's words.
 public enum ParticipantRole: String, WireWord, Hashable, Sendable {
     case owner = "OWNER"
     case administrator = "ADMINISTRATOR"
@@ -58,7 +58,7 @@ public enum ParticipantRole: String, WireWord, Hashable, Sendable {
     case unknown = "UNKNOWN"
 }
 
-/// Whether a participant takes part. The raw values are the protocol's words.
+/// Whether a participant has joined. The raw values are the protocol's words.
 public enum ParticipantStatus: String, WireWord, Hashable, Sendable {
     case invited = "INVITED"
     case accepted = "ACCEPTED"

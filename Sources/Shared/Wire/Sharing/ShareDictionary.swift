@@ -1,21 +1,21 @@
-/// What a share record has beside its fields.
+/// The members of a share record besides its fields.
 public struct ShareDictionary: Hashable, Sendable {
-    /// The record at the head of the shared hierarchy, in the request that makes the share; nil for
-    /// the share of a whole zone.
+    /// The root record of the shared hierarchy, in the request that creates the share; nil for the share of a whole
+    /// zone.
     public var root: Root?
-    /// What everybody may do who has the link.
+    /// What everybody with the link may do.
     public var publicPermission: SharePermission?
     /// Nil in a request leaves the participants as they are.
     public var participants: [ParticipantDictionary]?
     /// Only in answers.
     public var owner: ParticipantDictionary?
-    /// The participant who asks; only in answers.
+    /// The caller as a participant; only in answers.
     public var currentUserParticipant: ParticipantDictionary?
-    /// An extension: whether who is not invited may ask for access; nil in a request leaves it as it is.
+    /// An extension: whether people who are not invited may ask for access; nil in a request leaves it as it is.
     public var allowsAccessRequests: Bool?
-    /// An extension: who asks for access. A request names those who stay; nil is all.
+    /// An extension: the people who ask for access. A request lists those to keep; nil keeps all.
     public var accessRequesters: [UserIdentityDictionary]?
-    /// An extension: who may not ask. Nil in a request leaves them as they are.
+    /// An extension: the people who may not ask. Nil in a request leaves them as they are.
     public var blockedIdentities: [UserIdentityDictionary]?
 
     public struct Root: WireObject, Hashable, Sendable {
@@ -78,7 +78,7 @@ extension ShareDictionary {
         return true
     }
 
-    /// Writes the members into the record's object that is open.
+    /// Writes the members into the record's open object.
     func writeMembers(to writer: inout JSONWriter) {
         writer.optional("forRecord", root)
         writer.optional("publicPermission", publicPermission)

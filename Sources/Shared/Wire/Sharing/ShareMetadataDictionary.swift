@@ -1,16 +1,16 @@
 import StratusRecords
 
-/// What is behind the short GUID of a share's link, as one caller sees it.
+/// The share that the short GUID of a link leads to, as one caller sees it.
 public struct ShareMetadataDictionary: WireObject, Hashable, Sendable {
     public var shortGUID = ShortGUIDDictionary()
     public var containerIdentifier: String?
     public var environment: ContainerEnvironment?
-    /// In which of the caller's databases the zone is: private for the owner, else shared.
+    /// The caller's database that has the zone: private for the owner, otherwise shared.
     public var databaseScope: DatabaseScope?
     public var zoneID: ZoneIDDictionary?
     /// Nil when the whole zone is shared.
     public var rootRecordName: String?
-    /// Where it was asked for and may be read.
+    /// Only if the request asks for it and the caller may read it.
     public var rootRecord: RecordDictionary?
     public var share: RecordDictionary?
     public var ownerIdentity: UserIdentityDictionary?
@@ -18,12 +18,12 @@ public struct ShareMetadataDictionary: WireObject, Hashable, Sendable {
     public var participantRole: ParticipantRole?
     public var participantStatus: ParticipantStatus?
     public var participantPermission: SharePermission?
-    /// The open invitations, when the caller is none of them by what is known of the account.
+    /// The open invitations, if none of them is known to be for the caller.
     public var potentialMatches: [PotentialMatch]?
-    /// A page that says what the link is.
+    /// The address of a page that explains the link.
     public var webpageURL: String?
 
-    /// Somebody the caller may be.
+    /// An invitation that may be for the caller.
     public struct PotentialMatch: Hashable, Sendable {
         public var participantID: String
         public var emailAddress: String?

@@ -1,14 +1,14 @@
 import StratusRecords
 
 extension NotificationPayload: WireReadable, WireWritable {
-    /// Reads the body of a long poll's answer; nil when it says that there is nothing new.
+    /// Reads the body of a long poll's answer; nil when there is no notification.
     public static func read(
         from bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> NotificationPayload? {
         try readWire(Maybe.self, from: bytes).payload
     }
 
-    /// Writes the body of a long poll's answer; `{}` says that there is nothing new.
+    /// Writes the body of a long poll's answer; `{}` when there is no notification.
     public static func wireBytes(of payload: NotificationPayload?) -> [UInt8] {
         payload.map { StratusWire.wireBytes(of: $0) } ?? Array("{}".utf8)
     }
@@ -84,7 +84,7 @@ extension NotificationPayload: WireReadable, WireWritable {
         return scope
     }
 
-    /// Reads raw values, whose types can only be guessed.
+    /// Reads raw values, whose types are guessed.
     private static func additionalFields(_ node: JSONNode?) throws(WireError) -> [Field] {
         guard let node else { return [] }
         var fields: [Field] = []
@@ -97,12 +97,12 @@ extension NotificationPayload: WireReadable, WireWritable {
 
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            // Always there: clients in JavaScript look into it unasked, and APNs wants it.
+            // Always written: clients in JavaScript read it without a check, and APNs requires it.
             writer.key("aps")
             (notificationInfo ?? .init()).writePush(to: &writer)
             writer.key("ck")
             writer.object { writer in
-                // Seen on the live service; nobody knows its meaning.
+                // Seen on the live service; its meaning is not known.
                 writer.member("ce", 2)
                 writer.optional("cid", containerIdentifier)
                 writer.member("nid", notificationID)
@@ -145,7 +145,7 @@ extension NotificationPayload: WireReadable, WireWritable {
         }
     }
 
-    /// Reads what `aps` says of how to tell the person; nil when it is not there.
+    /// Reads from `aps` how to alert the person; nil when it is absent.
     private static func notificationInfo(
         _ aps: JSONNode?
     ) throws(WireError) -> SubscriptionDictionary.NotificationInfo? {

@@ -2,7 +2,7 @@ import StratusRecords
 
 /// What a device receives: a hint that something changed, never the data itself.
 ///
-/// What is optional here is what a notification that was too long may have lost (``isPruned``).
+/// The optional parts may be missing because the notification was too long (``isPruned``).
 public struct NotificationPayload: Hashable, Sendable {
     /// Why the notification was sent; the keys `qry`, `fet` and `met` of the payload.
     public enum Cause: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct NotificationPayload: Hashable, Sendable {
     }
 
     public var containerIdentifier: String?
-    /// Shared by all notifications that one change caused.
+    /// The same for all notifications of one change.
     public var notificationID: String
     public var userRecordName: String
     public var subscriptionID: String

@@ -1,6 +1,7 @@
 import StratusRecords
 
-/// What can be read of a stored subscription that cannot be read as a whole: each member by itself.
+/// The readable parts of a stored subscription that cannot be read as a whole: each member is read
+/// on its own.
 ///
 /// Filters and sort keys that cannot be read are left out, so it must not be matched with records.
 package struct ReadableSubscription: WireReadable {
@@ -31,14 +32,14 @@ package struct ReadableSubscription: WireReadable {
 
     private static func elements<Value: WireReadable>(_ node: JSONNode) -> [Value] {
         guard node.isArray else { return [] }
-        // What cannot be read is left out: that is what this type is for.
+        // Unreadable elements are left out: this type exists to show the readable rest.
         return node.elements.compactMap { try? Value(wire: $0) }
     }
 }
 
 extension JSONNode {
     fileprivate func readable<Value: WireReadable>(_ key: StaticString) -> Value? {
-        // What cannot be read is left out: that is what the type above is for.
+        // Unreadable members are left out: the type above exists to show the readable rest.
         (try? optional(key, as: Value.self)).flatMap { $0 }
     }
 }

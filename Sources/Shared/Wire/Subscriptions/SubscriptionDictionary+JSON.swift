@@ -18,7 +18,7 @@ extension SubscriptionDictionary: WireReadable, WireWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.optional("subscriptionID", subscriptionID)
-            // A deletion needs no more than the identifier.
+            // A deletion only needs the identifier.
             guard let kind else { return }
             writer.member("subscriptionType", kind)
             writer.optional("zoneID", zoneID)

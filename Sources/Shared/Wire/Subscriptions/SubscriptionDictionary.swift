@@ -16,7 +16,7 @@ public struct SubscriptionDictionary: Hashable, Sendable {
 
     /// Nil in a request asks the service for an identifier.
     public var subscriptionID: String?
-    /// Nil only in a deletion, where the identifier suffices.
+    /// Nil only in a deletion, which needs no more than the identifier.
     public var kind: Kind?
     public var zoneID: ZoneIDDictionary?
     public var query: QueryDictionary?
@@ -44,7 +44,7 @@ public struct SubscriptionDictionary: Hashable, Sendable {
         self.notificationInfo = notificationInfo
     }
 
-    /// How a device is to be told. The keys are the protocol's.
+    /// How a device shows a notification. The keys are the protocol's.
     public struct NotificationInfo: Hashable, Sendable {
         public var alertBody: String?
         public var alertLocalizationKey: String?
@@ -61,7 +61,7 @@ public struct SubscriptionDictionary: Hashable, Sendable {
         public var shouldBadge = false
         public var shouldSendContentAvailable = false
         public var shouldSendMutableContent = false
-        /// Fields of the record that travel with a query notification.
+        /// Fields of the record that a query notification contains.
         public var additionalFields: [String] = []
         public var category: String?
         public var collapseIDKey: String?
@@ -98,7 +98,7 @@ public struct SubscriptionDictionary: Hashable, Sendable {
     }
 }
 
-/// One subscription of an answer, gone as asked, or why it is not there.
+/// A subscription in an answer: it exists, was deleted as requested, or failed.
 public enum SubscriptionResult: Hashable, Sendable {
     case subscription(SubscriptionDictionary)
     case deleted(subscriptionID: String)

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `tokens/create`: makes a push token and the address of its long poll.
+/// `tokens/create`: creates a push token and the address of its long poll.
 public enum TokensCreate: Endpoint {
     public static let path = "tokens/create"
     public static let isInDatabase = false
@@ -27,7 +27,7 @@ public enum TokensCreate: Endpoint {
         public var apnsEnvironment = ""
         /// Base64.
         public var apnsToken = ""
-        /// Where to GET notifications, verbatim; in process a path without origin.
+        /// The address for GET requests, to be used verbatim; in process a path without origin.
         public var webcourierURL = ""
 
         public init(apnsEnvironment: String, apnsToken: String, webcourierURL: String) {

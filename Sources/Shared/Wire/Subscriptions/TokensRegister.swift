@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `tokens/register`: asks that a container's notifications go to a push token.
+/// `tokens/register`: has a container's notifications sent to a push token.
 public enum TokensRegister: Endpoint {
     public static let path = "tokens/register"
     public static let isInDatabase = false

@@ -1,7 +1,6 @@
 import StratusRecords
 
-/// `tokens/unregister`, an extension: asks that a container's notifications no longer go to a push
-/// token.
+/// `tokens/unregister`, an extension: stops sending a container's notifications to a push token.
 public enum TokensUnregister: Endpoint {
     public static let path = "tokens/unregister"
     public static let isInDatabase = false

@@ -1,14 +1,14 @@
 import StratusRecords
 
-/// `POST /auth/oidc`: an identity token of an OpenID Connect provider for a web-auth token.
+/// `POST /auth/oidc`: exchanges an identity token of an OpenID Connect provider for a web-auth token.
 ///
-/// An extension: CloudKit knows Apple's own sign-in alone. The API token is in the query, as everywhere.
+/// An extension: CloudKit only has Apple's own sign-in. The API token is in the query, as everywhere.
 public enum IdentityExchange {
     public struct Request: WireObject, Hashable, Sendable {
         public var container = ""
         /// `development` or `production`.
         public var environment = ContainerEnvironment.development
-        /// As the provider gave it: header, claims and signature with dots between them.
+        /// The token as the provider issued it: header, claims and signature, separated by dots.
         public var identityToken = ""
         /// What the app chose for this sign-in; the token must have it, or its SHA-256.
         public var nonce = ""

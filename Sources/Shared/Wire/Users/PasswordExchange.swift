@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `POST /auth/password`: an e-mail address and a password for a web-auth token, for programs without a
+/// `POST /auth/password`: exchanges an e-mail address and a password for a web-auth token, for programs without a
 /// browser.
 ///
 /// An extension: CloudKit leaves signing in to Apple's own pages. The API token is in the query, as

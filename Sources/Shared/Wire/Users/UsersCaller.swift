@@ -1,13 +1,13 @@
 import StratusRecords
 
-/// `users/caller`: who asks.
+/// `users/caller`: returns the identity of the caller.
 public enum UsersCaller: Endpoint {
     public static let path = "users/caller"
     public static let isReadWithoutBody = true
 
     public typealias Request = EmptyBody
 
-    /// The caller's identity, bare, as CloudKit JS reads it; its documentation's `users` array is
+    /// The caller's identity, bare, as CloudKit JS reads it. The documented `users` array is
     /// written beside it.
     public struct Answer: WireValue {
         public var identity: UserIdentityDictionary
@@ -23,7 +23,7 @@ public struct UserIdentityDictionary: WireValue {
     public var userRecordName: String?
     public var givenName: String?
     public var familyName: String?
-    /// By what the person was or can be looked up.
+    /// How the person was or can be looked up.
     public var lookupInfo: UserLookupInfo?
 
     public init(

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `users/current`: who asks, in the older form.
+/// `users/current`: returns the caller in the older form.
 public enum UsersCurrent: Endpoint {
     public static let path = "users/current"
     public static let isReadWithoutBody = true
@@ -28,7 +28,7 @@ extension UsersCurrent.Answer {
             lastName: try node.optional("lastName"))
     }
 
-    /// Writes names that are not discoverable as null, as the service does.
+    /// Writes names that may not be shown as null, as the service does.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("userRecordName", userRecordName)

@@ -2,7 +2,7 @@ import StratusRecords
 
 /// `users/discover`: the identities of people whom the caller knows by e-mail address or record name.
 ///
-/// Without a body it asks for the caller's contacts, of which this service knows none.
+/// A request without a body asks for the caller's contacts, which this service does not have.
 public enum UsersDiscover: Endpoint {
     public static let path = "users/discover"
     public static let isReadWithoutBody = true
@@ -21,17 +21,16 @@ public enum UsersDiscover: Endpoint {
         }
     }
 
-    /// One identity per lookup in the request's order; of people who cannot be found, it has nothing
-    /// but what was asked.
+    /// One identity per lookup in the request's order; for people who cannot be found, it only repeats the lookup.
     public typealias Answer = ListBody<UserIdentityDictionary>
 }
 
-/// By what somebody is looked up: one of the first three; or, in an invitation, one of all.
+/// How a person is looked up: by one of the first three members; in an invitation, by any one.
 public struct UserLookupInfo: WireObject, Hashable, Sendable {
     public var emailAddress: String?
     public var phoneNumber: String?
     public var userRecordName: String?
-    /// An extension: whoever has it may take the invitation, once.
+    /// An extension: everyone who has it may accept the invitation, once.
     public var oneTimeToken: String?
 
     public init(
@@ -44,7 +43,7 @@ public struct UserLookupInfo: WireObject, Hashable, Sendable {
         self.oneTimeToken = oneTimeToken
     }
 
-    /// Whether it says nothing of anybody.
+    /// Whether no member is set.
     public var isEmpty: Bool { self == UserLookupInfo() }
 
     public init() {}

@@ -16,8 +16,7 @@ public enum UsersLookupID: Endpoint {
     public typealias Answer = UsersLookupAnswer
 }
 
-/// `users/lookup/contacts` (deprecated): the people in the caller's address book, of whom this service
-/// knows none.
+/// `users/lookup/contacts` (deprecated): the people in the caller's address book, which this service does not have.
 public enum UsersLookupContacts: Endpoint {
     public static let path = "users/lookup/contacts"
     public static let isReadWithoutBody = true
@@ -26,7 +25,7 @@ public enum UsersLookupContacts: Endpoint {
     public typealias Answer = UsersLookupAnswer
 }
 
-/// Whom to look up.
+/// The people to look up.
 public struct UsersLookupRequest: WireObject, Hashable, Sendable {
     public var users: [UserLookupInfo] = []
 
@@ -41,7 +40,7 @@ public struct UsersLookupRequest: WireObject, Hashable, Sendable {
     }
 }
 
-/// The people who were found; who was not is left out.
+/// The people who were found; the others are left out.
 public typealias UsersLookupAnswer = ListBody<UserDictionary>
 
 /// A person in the older form.

@@ -8,7 +8,7 @@ public enum UsersPermission: Endpoint {
     public static let isReadWithoutBody = true
 
     public struct Request: WireObject, Hashable, Sendable {
-        /// Nil asks and changes nothing.
+        /// Nil only reads the current value.
         public var userDiscoverability: Bool?
 
         public init(userDiscoverability: Bool? = nil) {

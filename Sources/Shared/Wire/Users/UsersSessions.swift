@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `users/sessions`: where the caller is signed in, and an end to it elsewhere, as of a lost phone.
+/// `users/sessions`: lists where the caller is signed in, and ends sessions, as of a lost phone.
 ///
 /// An extension: with CloudKit the system's settings do that.
 public enum UsersSessions: Endpoint {
@@ -8,7 +8,7 @@ public enum UsersSessions: Endpoint {
     public static let isReadWithoutBody = true
 
     public struct Request: WireObject, Hashable, Sendable {
-        /// Sessions to end, by their identifiers; none asks and changes nothing.
+        /// Identifiers of sessions to end; when empty, the request only lists them.
         public var revoke: [String] = []
 
         public init(revoke: [String] = []) { self.revoke = revoke }
@@ -21,13 +21,13 @@ public enum UsersSessions: Endpoint {
     }
 
     public struct Session: WireObject, Hashable, Sendable {
-        /// Names the session here; good for nothing else.
+        /// Identifies the session in this endpoint only.
         public var id = ""
-        /// What its device calls itself.
+        /// The name that its device sends.
         public var device: String?
         /// Milliseconds since 1970.
         public var created: Int64 = 0
-        /// Milliseconds since 1970, to a tenth of what a session lasts.
+        /// Milliseconds since 1970, accurate to a tenth of a session's lifetime.
         public var lastUsed: Int64 = 0
         /// Whether it is the caller's own.
         public var isCurrent = false

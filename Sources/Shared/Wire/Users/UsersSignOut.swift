@@ -1,8 +1,8 @@
 import StratusRecords
 
-/// `users/signout`: ends the caller's session; its web-auth tokens are no good any more.
+/// `users/signout`: ends the caller's session; its web-auth tokens become invalid.
 ///
-/// An extension: CloudKit JS forgets its token and tells nobody.
+/// An extension: CloudKit JS only drops its token and does not notify the service.
 public enum UsersSignOut: Endpoint {
     public static let path = "users/signout"
 

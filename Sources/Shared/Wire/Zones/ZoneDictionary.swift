@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// A zone's identity on the wire; what is absent takes the service's defaults.
+/// A zone's identity on the wire; absent members have the service's defaults.
 public struct ZoneIDDictionary: WireValue {
     public var zoneName: String
-    /// Nil is the caller.
+    /// Nil for the caller.
     public var ownerRecordName: String?
-    /// `DEFAULT_ZONE` or `REGULAR_CUSTOM_ZONE`; said in answers, ignored in requests.
+    /// `DEFAULT_ZONE` or `REGULAR_CUSTOM_ZONE`; written in answers, ignored in requests.
     public var zoneType: String?
 
     public init(
@@ -21,19 +21,19 @@ public struct ZoneIDDictionary: WireValue {
 /// A zone as the protocol writes it.
 public struct ZoneDictionary: Hashable, Sendable {
     public var zoneID = ZoneIDDictionary()
-    /// Where the zone's change feed stands; nil for a zone without one.
+    /// The current change token of the zone; nil for a zone without a change feed.
     public var syncToken: String?
     public var isAtomic: Bool?
     public var isDeleted: Bool?
     /// An extension, on deleted zones: `deleted`, `purged` or `encryptedDataReset`.
     public var deletionReason: String?
-    /// An extension: the share of the whole zone, for who may see it.
+    /// An extension: the share of the whole zone, for callers who may see it.
     public var shareRecordName: String?
-    /// An extension: said of zones that are encrypted as one.
+    /// An extension: set for zones that are encrypted as a whole.
     public var encryptionScope: ZoneEncryptionScope?
-    /// An extension, in a database's changes: how often a zone of this name was made.
+    /// An extension, in a database's changes: how often a zone with this name was created.
     public var generation: Int64?
-    /// An extension, of a zone that the request made or deleted: where the database's changes stand after it.
+    /// An extension, for a zone that the request created or deleted: the database's change token after it.
     public var databaseSyncToken: String?
 
     public init(
@@ -53,7 +53,7 @@ public struct ZoneDictionary: Hashable, Sendable {
     public init() {}
 }
 
-/// One zone of an answer, or why it is not there.
+/// One zone of an answer, or why it failed.
 public typealias ZoneResult = Result<ZoneDictionary, ZoneFailure>
 
 /// Why one zone of a request could not be served.

@@ -5,8 +5,8 @@ public enum ZonesList: Endpoint {
     public static let path = "zones/list"
     public static let isReadWithoutBody = true
 
-    /// A request without a body asks for the documented dictionaries, with `atomic`. One with a body
-    /// comes from a client that was written after answers without it (decision 1).
+    /// A request without a body asks for the documented dictionaries, with `atomic`. One with a body comes from a
+    /// client that expects answers without it (decision 1).
     public static let requestWithoutBody: Request? = Request(wantsAtomic: true)
 
     public struct Request: WireValue {

@@ -6,7 +6,7 @@ public enum ZonesModify: Endpoint {
 
     public struct Request: WireObject, Hashable, Sendable {
         public var operations: [Operation] = []
-        /// An extension: an identifier that makes a repeated request the same request.
+        /// An extension: an identifier by which a repeated request is recognised.
         public var operationID: String?
 
         public init(operations: [Operation], operationID: String? = nil) {
@@ -30,7 +30,7 @@ public enum ZonesModify: Endpoint {
 
         public var kind: Kind
         public var zoneID: ZoneIDDictionary
-        /// An extension, of a zone that is created; nil is per record.
+        /// An extension, for a zone to create; nil is per record.
         public var encryptionScope: ZoneEncryptionScope?
 
         public init(

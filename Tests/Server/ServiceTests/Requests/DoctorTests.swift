@@ -30,13 +30,13 @@ import Testing
         ) { $0.type = "Unknown" },
         Case(
             testDescription: "a share that says nothing",
-            invariant: "Shares and no other records say what a share says."
+            invariant: "Shares, and no other records, have the data of a share."
         ) {
             $0.type = ShareDictionary.recordType; $0.payload = Array("{}".utf8)
         },
         Case(
             testDescription: "broken sharing",
-            invariant: "What a record says of sharing can be read."
+            invariant: "The sharing data of a record can be read."
         ) { $0.sharing = [9] },
         Case(testDescription: "broken bytes", invariant: "A record's fields can be read.") {
             $0.payload = [1, 2, 3]
@@ -102,7 +102,7 @@ import Testing
         }
         #expect(
             findings.map(\.invariant) == [
-                "A subscription can be read.", "What waits to be dispatched can be read.",
+                "A subscription can be read.", "An event of the outbox can be read.",
             ])
     }
 
