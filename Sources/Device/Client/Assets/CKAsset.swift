@@ -31,7 +31,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         var fileURL: URL?
         /// The file of a fetched asset, released together with it.
         var fetched: AssetFile?
-        /// What the service says of the asset; nil for a file of the app that was not saved.
+        /// The service's value of the asset; nil for a file of the app that was not saved.
         var stored: AssetReceipt?
         var holder: Holder?
         /// Proof of an upload that the next save sends with the value.
@@ -91,7 +91,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// Sends this proof of an upload with the value.
     func send(receipt: String) { state.withLock { $0.receipt = receipt } }
 
-    /// What the service says of the asset; nil for a file of the app that was not saved.
+    /// The service's value of the asset; nil for a file of the app that was not saved.
     var stored: AssetReceipt? { state.withLock { $0.stored } }
 
     /// The record that holds it at the service; nil for a file of the app that was not saved.

@@ -141,7 +141,7 @@ public struct ServiceFailure: Error, Sendable {
     public var uuid: String?
     /// One result per operation if an atomic batch failed.
     public var records: [RecordResult]?
-    /// The service's address, as far as there is one.
+    /// The service's address, if it has one.
     public var address: String?
 
     public init(
@@ -188,7 +188,7 @@ public struct TransportError: Error, Sendable {
     /// Seconds to wait before the request may be repeated, where the answer says so.
     public var retryAfterSeconds: Double?
     public var cause: (any Error)?
-    /// The service's address, as far as there is one.
+    /// The service's address, if it has one.
     public var address: String?
 
     public init(
