@@ -1,11 +1,11 @@
 import Crypto
 import Foundation
 
-/// What tells a file's bytes from others.
+/// The digest of a file, to detect that its bytes changed.
 enum FileDigest {
     private static let pieceBytes = 1 << 20
 
-    /// Its SHA-256; nil for what cannot be read, which the save says.
+    /// The SHA-256 of a file; nil if it cannot be read, which the save of its asset reports.
     static func text(of url: URL) -> String? {
         // As said above.
         guard let file = try? FileHandle(forReadingFrom: url) else { return nil }
