@@ -73,7 +73,8 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
         // No caller waits for the task, so it may also start within a callback of the store.
         Engagement.$current.withValue(nil) {
             _ = mapping.world.startTask("mapping call") {
-                try? await body(mapping)  // The mapping logs the error, and the store gets it in `didSave`.
+                // The mapping logs the error, and the store gets it in `didSave`.
+                try? await body(mapping)
             }
         }
     }
