@@ -78,7 +78,7 @@ public struct SyncSettings: Hashable, Sendable {
     /// What happens to local records when their zone was deleted elsewhere.
     public var zoneDeletionPolicy = ZoneDeletionPolicy.remove
 
-    /// Who deals with a failure that no retry cures.
+    /// Who handles a failure that a retry does not resolve.
     public var failurePolicy = FailurePolicy.heal
 
     /// Whether a database subscription is saved, so that the service sends notifications of
@@ -115,7 +115,7 @@ public struct SyncSettings: Hashable, Sendable {
     package static let iCloudDelaySeconds: Double = 2
 }
 
-/// Who deals with a failure that no retry cures.
+/// Who handles a failure that a retry does not resolve.
 public enum FailurePolicy: Hashable, Sendable {
     /// The session and the app's resolver, as in `StratusCache`, which stores the records.
     case heal

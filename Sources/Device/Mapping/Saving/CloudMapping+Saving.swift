@@ -61,7 +61,7 @@ extension CloudMapping {
             guard !found.isEmpty else {
                 throw MappingError(
                     .notMapped,
-                    "\(path) is no field in the map of \(E.recordTypeName). Save properties that the"
+                    "\(path) is not a field in the map of \(E.recordTypeName). Save properties that the"
                         + " map names.")
             }
             names.formUnion(found)
