@@ -209,7 +209,10 @@ import Testing
         for (arguments, input, sentence) in [
             (["user", "create", "--email", "ida"], "correct horse\n", "Type an e-mail address"),
             (["user", "create", "--email", "i@example.org"], "short\n", "A password has 8 to 256"),
-            (["user", "create", "--email", "i@example.org"], nil, "Give the password on standard"),
+            (
+                ["user", "create", "--email", "i@example.org"], nil,
+                "Standard input has no password"
+            ),
             (["user", "disable", "nobody"], nil, "There is no user of this name."),
             (["token", "create", "--container", long], nil, "A container's name has at most 127"),
             (
@@ -220,7 +223,10 @@ import Testing
                 ["key", "add", "--container", "c", "/nowhere"], nil,
                 "The key's file cannot be read: /nowhere. Check its path."
             ),
-            (["key", "add", "--container", "c", "/etc/hostname"], nil, "Give a P-256 public key"),
+            (
+                ["key", "add", "--container", "c", "/etc/hostname"], nil,
+                "The text is no P-256 public key"
+            ),
             (["key", "revoke", "0"], nil, "There is no such key."),
         ] as [([String], String?, String)] {
             let printed = try await Self.run(arguments, on: folder, input: input)

@@ -34,8 +34,8 @@ enum IdentityProviderFile {
             else {
                 throw OneSentence(
                     """
-                    Give each identity provider audiences, keys at an https address or in a file, \
-                    and algorithms of RSA or ECDSA. (\(path))
+                    An identity provider lacks audiences, keys at an https address or in a file, \
+                    or has algorithms other than RSA or ECDSA; correct it. (\(path))
                     """)
             }
             return IdentityProvider(

@@ -62,11 +62,22 @@ package struct StoredFormat: Sendable {
         }
         let isMarked = try Self.integer("application_id", of: database) != 0
         if !isMarked, unmarkedFormats?.contains(format) == true { return }
-        let isEmpty =
-            try Row.fetchOne(database, sql: "SELECT 1 FROM sqlite_schema LIMIT 1") == nil
-        guard isEmpty, format == 0, !isMarked else {
+        guard format == 0, !isMarked, try Self.isEmpty(database) else {
             throw DatabaseRefusal.otherKind(path: path)
         }
+    }
+
+    /// Whether nothing was made in a database yet.
+    ///
+    /// The migrator's own table may be there without a row: it is made in a transaction before the first
+    /// migration's, and the process may have ended between them.
+    private static func isEmpty(_ database: Database) throws -> Bool {
+        let others = try Row.fetchOne(
+            database, sql: "SELECT 1 FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations' LIMIT 1"
+        )
+        guard others == nil else { return false }
+        guard try database.tableExists("grdb_migrations") else { return true }
+        return try Row.fetchOne(database, sql: "SELECT 1 FROM grdb_migrations LIMIT 1") == nil
     }
 
     /// Whether no migration is missing. A database of another kind was refused before.

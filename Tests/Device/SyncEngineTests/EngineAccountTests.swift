@@ -38,7 +38,7 @@ import Testing
         configuration.automaticallySync = false
         let engine = CKSyncEngine(configuration)
         let error = await #expect(throws: CKError.self) { try await engine.fetchChanges() }
-        #expect(error?.localizedDescription.contains("Sign in") == true)
+        #expect(error?.localizedDescription.contains("sign in") == true)
         #expect(error?.localizedDescription.contains(address) == true)
     }
 

@@ -369,7 +369,7 @@ import Testing
             _ = EngineApp(container.publicCloudDatabase).engine
         }
         let words = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(words.contains("Give a sync engine the private or the shared database"))
+        #expect(words.contains("give a sync engine the private or the shared one"))
     }
 
     @Test func delegateAwaitingItsEngineTraps() async throws {
@@ -384,7 +384,7 @@ import Testing
             try await app.engine.fetchChanges()
         }
         let words = String(decoding: result.standardErrorContent, as: UTF8.self)
-        #expect(words.contains("after the delegate's method has returned"))
+        #expect(words.contains("after the method has returned"))
     }
 
     @Test func taskStartedByDelegateMayAwaitEngine() async throws {

@@ -62,7 +62,7 @@ import Testing
     ])
     func malformedAddressIsQuoted(_ address: String) async throws {
         let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
-        expect(error, .badContainer, says: "Set STRATUS_URL to an http or https address", address)
+        expect(error, .badContainer, says: "STRATUS_URL is no http or https address", address)
     }
 
     /// As a line of a file has it.
@@ -109,7 +109,7 @@ import Testing
         for call in calls {
             let error = try #require(await #expect(throws: CKError.self) { try await call() })
             expect(
-                error, .notAuthenticated, says: "there is no account on this device",
+                error, .notAuthenticated, says: "There is no account on this device",
                 "STRATUS_WEB_AUTH_TOKEN", "STRATUS_DEV_USER", address)
         }
     }

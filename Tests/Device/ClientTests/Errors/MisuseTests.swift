@@ -35,7 +35,7 @@ struct MisuseTests {
         ) { [type = type as String] in
             _ = CKRecord(recordType: type)
         }
-        #expect(result.says("Name the type of the record with an ASCII letter"))
+        #expect(result.says("name it with an ASCII letter"))
     }
 
     @Test("A share is no record of its type")
@@ -126,9 +126,9 @@ struct MisuseTests {
             ("a ==", "A condition of the predicate has no second side; give it one."),
             ("a == 1 AND", "A condition of the predicate has no second side; give it one."),
             ("a == 'x", "A string of the predicate has no end; close it with its quotation mark."),
-            ("(a == 1", "Put “)” where the predicate needs it."),
+            ("(a == 1", "“)” is missing in the predicate; put it where it belongs."),
             ("a == 1)", "The predicate's conditions are not joined; write AND between them."),
-            ("a IN {1, 2", "Put “}” where the predicate needs it."),
+            ("a IN {1, 2", "“}” is missing in the predicate; put it where it belongs."),
             ("a == %@", "The predicate has more places than arguments; give an argument for each."),
             ("%K == 1", "The predicate has more places than arguments; give an argument for each."),
             (

@@ -190,7 +190,7 @@ import Testing
         let save = CKModifyRecordsOperation()
         save.modifyRecordsResultBlock = { log.add("save \((try? $0.get()) != nil)") }
         let query = CKQueryOperation()
-        query.queryResultBlock = { log.add("query \("\($0)".contains("query or a"))") }
+        query.queryResultBlock = { log.add("query \("\($0)".contains("query nor cursor"))") }
         let changes = CKFetchRecordZoneChangesOperation()
         changes.fetchRecordZoneChangesResultBlock = { log.add("changes \((try? $0.get()) != nil)") }
         let transport = ScriptedTransport { _, _ in EmptyBody() }
