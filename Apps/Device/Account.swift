@@ -1,34 +1,35 @@
 import Foundation
 
-/// Who uses an app, and at which service, as the environment says.
+/// The user and the service of an app, from the environment.
 package struct Account: Sendable {
-    /// How a person says who they are.
+    /// How a person identifies themselves.
     package enum Credential: Hashable, Sendable {
         case none
         /// The name at a service that runs with `--dev`.
         case developmentUser(String)
-        /// The token does not say whose it is; the service and ``KnownTokens`` do.
+        /// A token. Its user is known from the service or from ``KnownTokens``.
         case webAuthToken(String)
         /// A user who signed in with the app's `sign-in`, by the user's record name.
         case signedIn(String)
     }
 
-    /// Who an author is whom nobody has named.
+    /// The author of entries without a name.
     package static let unnamed = "somebody"
 
-    /// Who others read as the author of changes.
+    /// The author's name that others see.
     package let author: String
     package let credential: Credential
     package let serviceURL: String?
     package let deviceName: String?
-    /// Why this device shares nothing; nil when it does.
+    /// Why this device does not sync; nil when it does.
     package let localOnlyReason: String?
-    /// What to do where the device keeps a sign-in that the environment does not reach; nil elsewhere.
+    /// What to do when the device has a sign-in at a service that the environment does not name;
+    /// nil otherwise.
     package let signInElsewhere: String?
 
     /// - Parameters:
     ///   - signedIn: the user of the sign-in that this device keeps.
-    ///   - app: the command's name, for what the person is told to type.
+    ///   - app: the command's name, for instructions to the person.
     ///   - content: what the app keeps, as a sentence begins with it: "The lists stay".
     ///   - keepsSignIn: whether the device keeps any sign-in, perhaps at another service.
     package init(
@@ -42,7 +43,8 @@ package struct Account: Sendable {
         serviceURL = value("STRATUS_URL")
         deviceName = value("STRATUS_DEVICE_ID")
         author = developmentUser ?? value("USER") ?? Self.unnamed
-        // The token first, as the connection does: the lists belong to the account that syncs them.
+        // The token takes precedence, as in the connection: the lists belong to the account that
+        // syncs them.
         credential =
             value("STRATUS_WEB_AUTH_TOKEN").map { .webAuthToken($0) }
             ?? developmentUser.map { .developmentUser($0) } ?? signedIn.map { .signedIn($0) }

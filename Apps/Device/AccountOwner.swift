@@ -4,7 +4,7 @@
     import CloudKit
 #endif
 
-/// Whose data a file keeps.
+/// The owner of a file's data.
 package enum AccountOwner: Hashable, Sendable {
     /// No account yet.
     case nobody
@@ -17,8 +17,9 @@ package enum AccountOwner: Hashable, Sendable {
 extension Account {
     /// Whose data to open.
     ///
-    /// A token that this device has seen needs no network: it stays its user's. Any other one is shown to
-    /// the service first, so that nobody is given what belongs to who used this device before.
+    /// A token that was used on this device needs no network, because its user is known. Any other
+    /// one is checked with the service first, so that nobody gets the data of the person who used
+    /// this device before.
     ///
     /// - Parameters:
     ///   - service: asks the service for the user record name; nil when this session starts offline.

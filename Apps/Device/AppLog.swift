@@ -1,8 +1,9 @@
 import Logging
 
-/// What the libraries below write to logs, in an app whose person reads the terminal.
+/// The log of the libraries in an app whose user reads the terminal.
 package enum AppLog {
-    /// Keeps log lines from the terminal: what a person must know, the app says itself. Comes before everything else.
+    /// Turns off log lines in the terminal: the app itself reports what a person must know. Call it
+    /// before everything else.
     ///
     /// - Parameter environment: `STRATUS_LOG` with a level, such as `debug`, has the lines on standard error.
     package static func begin(_ environment: [String: String]) {

@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 
-/// Whose the tokens are that were used on this device, so that the same person can start offline.
+/// The users of the tokens that were used on this device, so that the same person can start
+/// offline.
 ///
-/// Only hashes of tokens are kept: who reads the file learns no token.
+/// Only hashes of tokens are stored, so that the file reveals no token.
 package struct KnownTokens: Sendable {
     /// Belongs to this process alone, like the folder that it lies in.
     package let path: String
@@ -32,11 +33,11 @@ package struct KnownTokens: Sendable {
 
     private var userRecordNamesByHash: [String: String] {
         guard let data = FileManager.default.contents(atPath: path) else { return [:] }
-        // What cannot be read is learned again from the service.
+        // If the file cannot be read, the service is asked again for the tokens' users.
         return (try? JSONDecoder().decode([String: String].self, from: data)) ?? [:]
     }
 
-    /// Tokens are long and random, so a hash without a salt cannot be turned back.
+    /// Tokens are long and random, so a hash without a salt cannot be reversed.
     private static func hash(of token: String) -> String {
         SHA256.hash(data: Data(token.utf8))
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import StratusRuntime
 
-/// The folder in which an app keeps what one device knows, open for one process alone.
+/// The folder with an app's data on one device, opened by one process at a time.
 package final class LockedFolder: Sendable {
     /// Why the folder cannot be used, as a sentence.
     package struct Failure: Error, CustomStringConvertible {
@@ -14,9 +14,9 @@ package final class LockedFolder: Sendable {
     }
 
     package let path: String
-    /// What tells this device from all others, whatever they are called: random, and kept in the folder.
+    /// A random identifier of this device, stored in the folder.
     package let deviceID: String
-    /// Open as long as the process lives; the system lets go of the lock when it ends, however.
+    /// Open while the process lives; the system releases the lock when it ends.
     private let lockDescriptor: Int32
 
     /// - Returns: `stratus-` and the app's name, in `$XDG_DATA_HOME` or `~/.local/share`.
@@ -28,9 +28,9 @@ package final class LockedFolder: Sendable {
         return base + "/stratus-" + app
     }
 
-    /// Opens the folder, and makes it when it does not exist; its files are its owner's alone.
+    /// Opens the folder, and creates it if it does not exist; only its owner can access its files.
     ///
-    /// - Parameter app: names who else may have it open.
+    /// - Parameter app: the app's name, for the error when another process has it open.
     package init(
         path: String, app: String, world: World = .live
     ) throws(Failure) {
@@ -54,7 +54,8 @@ package final class LockedFolder: Sendable {
                 description: "Another \(app) runs with the folder \(path); end it first, or name "
                     + "another folder: --data.")
         }
-        // One that cannot be read is made anew.
+        // An identifier that cannot be read is replaced by a new one; the device then counts as a
+        // new one.
         let known = try? String(contentsOfFile: path + "/device", encoding: .utf8)
         if let known, !known.isEmpty {
             deviceID = known
@@ -79,7 +80,7 @@ package final class LockedFolder: Sendable {
         name.addingPercentEncoding(withAllowedCharacters: .fileNameCharacters) ?? "account"
     }
 
-    /// An app's container as this device reaches it. The sign-in is the device's own, and lies in its folder.
+    /// An app's container on this device. The sign-in is stored in the device's folder.
     ///
     /// - Parameter deviceName: what the device is called where nobody gives it another name by `STRATUS_DEVICE_ID`; nil
     ///   for nothing.
@@ -88,7 +89,8 @@ package final class LockedFolder: Sendable {
         func given(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
-        // The service tells nobody of what their own device did: two devices of one name would miss each other's changes.
+        // The service does not notify a device of its own changes: two devices with the same ID
+        // would miss each other's changes.
         environment["STRATUS_DEVICE_ID"] = Self.connectionName(
             given("STRATUS_DEVICE_ID") ?? deviceName, deviceID)
         environment["STRATUS_KEY_FOLDER"] = keyFolder
@@ -102,16 +104,17 @@ package final class LockedFolder: Sendable {
         return given.isEmpty ? path + "/keys" : given
     }
 
-    /// Whether somebody is signed in on this device, at whatever service.
+    /// Whether somebody is signed in on this device, at any service.
     package var keepsSignIn: Bool {
         // Without a folder nobody has signed in.
         let names = try? FileManager.default.contentsOfDirectory(atPath: keyFolder)
         return names?.contains { $0.hasSuffix(".sign-in") } == true
     }
 
-    /// By this the service tells a user's devices apart; it begins with the name, for who reads a list of sessions.
+    /// The device ID for the service; it begins with the name, for people who read a list of
+    /// sessions.
     package static func connectionName(_ name: String?, _ deviceID: String) -> String {
-        // The service takes 255 bytes.
+        // The service accepts at most 255 bytes.
         let short = name.map { String(decoding: $0.utf8.prefix(150), as: UTF8.self) }
         return [short, deviceID].compactMap { $0 }.joined(separator: "-")
     }

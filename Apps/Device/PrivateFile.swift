@@ -1,8 +1,8 @@
 import Foundation
 
 extension Data {
-    /// Replaces a file in one step; only its owner may read it. Whoever is killed meanwhile, or loses power, leaves
-    /// the old file or the new one.
+    /// Replaces a file in one step; only its owner may read it. After a crash or a loss of power
+    /// either the old or the new file exists.
     package func writePrivately(to path: String) throws {
         let draft = path + ".new"
         let descriptor = open(draft, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)

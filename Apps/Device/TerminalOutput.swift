@@ -24,7 +24,7 @@ package final class TerminalOutput: Sendable {
     /// Notes that the person has pressed return.
     package func lineEntered() { shownPrompt.withLock { $0 = nil } }
 
-    /// Prints a command's output; for a script, with the full stop that ends it.
+    /// Prints a command's output; for a script, followed by a line with a full stop.
     package func answer(_ text: String) {
         shownPrompt.withLock { _ in
             let text = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
@@ -47,7 +47,8 @@ package final class TerminalOutput: Sendable {
     package func ring() { write("\u{7}") }
 
     private func write(_ text: String) {
-        // A reader that is gone has no use for the rest, and no way to be told.
+        // Writing fails when the reader has closed the pipe: then nobody can read the rest, or an
+        // error.
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }

@@ -1,5 +1,5 @@
 extension String {
-    /// The text as a terminal may show it: lines and tabs stay, whatever else would steer it is left out.
+    /// The text without control characters of a terminal, except line breaks and tabs.
     package var shownInTerminal: String {
         var plain = String.UnicodeScalarView()
         for scalar in unicodeScalars {

@@ -12,7 +12,7 @@ let notes = CacheQuery("Note").sorted(by: title)
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
 
-/// Says what changes, by whomever, as long as the app runs.
+/// Prints every change, by any device, while the app runs.
 func follow(_ cache: CloudCache, _ scope: CKDatabase.Scope) async throws {
     for try await update in try cache.observe(notes, in: scope) {
         for change in update.changes where change.author != .thisDevice {

@@ -5,7 +5,7 @@ import StratusWire
 import Synchronization
 
 extension TestCloud {
-    /// What goes wrong on the way of one device to this cloud, whoever is signed in there.
+    /// The faults of one device's connection to this cloud, for any user.
     ///
     /// - Parameter device: as in ``connect(user:device:world:keyStore:)``.
     public func faults(on device: String) -> DeviceFaults {
@@ -13,15 +13,17 @@ extension TestCloud {
     }
 }
 
-/// The way of one device to a test's cloud: its next requests fail, come late or lose their answer, its notifications are lost
-/// or come twice, or it has no network at all, while other devices of the same user go on.
+/// The faults of one device's connection to a test's cloud: its next requests fail, are delayed or
+/// lose their answer, its notifications are lost or delivered twice, or it has no network, while
+/// other devices of the same user are not affected.
 ///
 /// ```swift
 /// cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
 /// cloud.faults(on: "tablet").isCutOff = true
 /// ```
 ///
-/// A request meets the first fault that fits it. ``CloudFaults`` has what only the service can do, such as expired tokens.
+/// A request gets the first fault that matches it. ``CloudFaults`` has the faults of the service
+/// itself, such as expired tokens.
 public struct DeviceFaults: Sendable {
     let device: String
     let script: DeviceScript
@@ -40,13 +42,13 @@ public struct DeviceFaults: Sendable {
         case dropConnectionAfterCommit
     }
 
-    /// Whether the device has no network: no request arrives, and no notification.
+    /// Whether the device has no network: no requests and no notifications arrive.
     public var isCutOff: Bool {
         get { script.state.withLock { $0[device]?.isCutOff ?? false } }
         nonmutating set { script.change(device) { $0.isCutOff = newValue } }
     }
 
-    /// The next requests of the device to an endpoint meet a fault.
+    /// Adds a fault to the device's next requests to an endpoint.
     ///
     /// - Parameters:
     ///   - times: how many requests.
@@ -56,22 +58,22 @@ public struct DeviceFaults: Sendable {
         script.change(device) { $0.faults.append((endpoint.path, effect, times)) }
     }
 
-    /// The next requests of the device to any endpoint meet a fault.
+    /// Adds a fault to the device's next requests to any endpoint.
     public func nextRequests(_ times: Int = 1, _ effect: Effect) {
         script.change(device) { $0.faults.append((nil, effect, times)) }
     }
 
-    /// The next notifications do not come.
+    /// Drops the next notifications.
     public func dropNotifications(_ times: Int) {
         script.change(device) { $0.notificationTimes += Array(repeating: 0, count: times) }
     }
 
-    /// The next notifications come twice.
+    /// Delivers the next notifications twice.
     public func duplicateNotifications(_ times: Int) {
         script.change(device) { $0.notificationTimes += Array(repeating: 2, count: times) }
     }
 
-    /// Whether all that was to happen has happened.
+    /// Whether all faults have happened.
     public var isEmpty: Bool {
         script.state.withLock { state in
             state[device].map { $0.faults.isEmpty && $0.notificationTimes.isEmpty } ?? true
@@ -79,7 +81,7 @@ public struct DeviceFaults: Sendable {
     }
 }
 
-/// What goes wrong on the ways of a cloud's devices.
+/// The faults of the connections of a cloud's devices.
 final class DeviceScript: Sendable {
     struct Way {
         var isCutOff = false
@@ -95,7 +97,7 @@ final class DeviceScript: Sendable {
         state.withLock { body(&$0[device, default: Way()]) }
     }
 
-    /// Sends a request as far as the way lets it.
+    /// Sends a request, subject to the faults.
     func send<Answer>(
         _ path: String, from device: String, _ world: World,
         _ serve: () async throws -> Answer
@@ -138,7 +140,7 @@ final class DeviceScript: Sendable {
         }
     }
 
-    /// A notification, or the one before once more; nil where none came in time.
+    /// The next notification, or the one before again; nil if none arrived in time.
     func notification(
         to device: String, _ next: () async throws -> NotificationPayload?
     ) async throws -> NotificationPayload? {

@@ -4,7 +4,8 @@ import StratusService
 import StratusWire
 import Synchronization
 
-/// Connects a client to a service in the same process: typed requests and answers, nothing is encoded.
+/// Connects a client to a service in the same process, with typed requests and answers that are not
+/// encoded.
 public final class InProcessTransport: AccountTransport {
     private let service: CloudService
     private let device: String
@@ -43,7 +44,7 @@ public final class InProcessTransport: AccountTransport {
     public func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload? {
-        // The address is the path that `tokens/create` answered: `/courier/aps?tok=…&ttl=…`.
+        // The address is the path from `tokens/create`: `/courier/aps?tok=…&ttl=…`.
         let query = webcourierURL.drop { $0 != "?" }.dropFirst().split(separator: "&")
         let token = query.first { $0.hasPrefix("tok=") }?.dropFirst("tok=".count) ?? ""
         return try await script.notification(to: device) {
@@ -141,7 +142,7 @@ public final class InProcessTransport: AccountTransport {
                     clientID: target.deviceID ?? device, wantsExtensions: true),
                 at: target.container, scope: target.scope)
             if let next = answer.rotatedWebAuthToken {
-                // Not when the account changed meanwhile.
+                // Not if the account changed meanwhile.
                 webAuthToken.withLock { if $0 == token { $0 = next } }
             }
             return answer
@@ -150,7 +151,8 @@ public final class InProcessTransport: AccountTransport {
             throw TransportError(
                 .answerLost, "The connection was lost; the request may have been served.")
         } catch {
-            // As HTTPTransport has it: whoever gave the request up hears nothing of the service.
+            // As in HTTPTransport: a cancelled request throws `CancellationError`, not the
+            // service's error.
             if Task.isCancelled { throw CancellationError() }
             throw ServiceFailure(error.error, records: error.records)
         }

@@ -4,12 +4,13 @@ import StratusClient
 import StratusRuntime
 import Synchronization
 
-/// Time, chance and the order of all tasks of a test, from one seed: the same seed is the same run.
+/// Controls time, randomness and the order of all tasks of a test by a seed: the same seed gives
+/// the same run.
 ///
-/// Everything that is given a ``world(_:skewMilliseconds:)`` of it, the cloud's service and every device,
-/// runs on one executor, one step at a time, in an order that the seed decides. No time passes while
-/// anything can run; then the clock goes to where the next one waits for. So a test of months takes
-/// milliseconds, and finds orders that no test on threads meets twice.
+/// Everything that gets a ``world(_:skewMilliseconds:)`` of it, such as the cloud's service and
+/// every device, runs on one executor, one step at a time, in an order that the seed decides. No
+/// time passes while a task can run; then the clock advances to the next deadline. So a test of
+/// months takes milliseconds, and every order that it finds can be repeated.
 ///
 /// ```swift
 /// let world = SeededWorld(seed: 7)
@@ -26,10 +27,10 @@ import Synchronization
 /// }
 /// ```
 ///
-/// What is not given a world of it, such as a `CKOperation`, runs on threads of the process; a test that
-/// awaits that may find nothing to run, and ends with ``Stuck``.
+/// Code without such a world, such as a `CKOperation`, runs on threads of the process; a test that
+/// awaits it may have no task to run, and then ends with ``Stuck``.
 public final class SeededWorld: Sendable {
-    /// Nothing can run, nobody waits for time, and the test is not over.
+    /// No task can run or waits for time, and the test is not over.
     public struct Stuck: Error, CustomStringConvertible {
         public var description: String {
             "Nothing runs and nobody waits for time: the test awaits what will never come, or what "
@@ -54,9 +55,8 @@ public final class SeededWorld: Sendable {
 
     /// - Parameters:
     ///   - seed: decides everything.
-    ///   - startMilliseconds: what the clock shows at first, in milliseconds since 1970; 2024-01-01 by
-    ///     default.
-    ///   - stepLimit: how many steps of tasks a run may take, so that one that goes on and on ends with
+    ///   - startMilliseconds: the clock's start, in milliseconds since 1970; 2024-01-01 by default.
+    ///   - stepLimit: how many steps of tasks a run may take, so that an endless one fails with
     ///     ``Endless``.
     public init(
         seed: UInt64, startMilliseconds: Int64 = 1_704_067_200_000, stepLimit: Int = 200_000_000
@@ -73,21 +73,21 @@ public final class SeededWorld: Sendable {
     /// The time of day by the service's clock, in milliseconds since 1970.
     public var nowMilliseconds: Int64 { startMilliseconds + Int64(executor.uptime * 1_000) }
 
-    /// How many steps of tasks ran so far.
+    /// The number of steps of tasks so far.
     public var stepCount: Int { executor.stepCount }
 
-    /// A number of all that happened so far, the same for two equal runs: the order of the steps, and what
-    /// was noted.
+    /// A hash of all that happened so far, which is equal for equal runs: the order of the steps
+    /// and the notes.
     public var trace: UInt64 { executor.trace }
 
     /// Adds to ``trace``.
     public func note(_ text: String) { executor.note(text) }
 
-    /// The world of one part, such as a device: its clock may go wrong, its chance is its own.
+    /// The world of one part, such as a device, with its own clock error and random numbers.
     ///
     /// - Parameters:
-    ///   - name: tells the parts apart; one name has one sequence of random numbers, from its beginning.
-    ///   - skewMilliseconds: by how much its time of day is ahead.
+    ///   - name: identifies the part; each name has its own sequence of random numbers.
+    ///   - skewMilliseconds: how far its time of day is ahead.
     public func world(_ name: String, skewMilliseconds: Int64 = 0) -> World {
         let numbers = Mutex(SeededNumbers(seed: number(of: name)))
         let executor = executor
@@ -133,7 +133,7 @@ public final class SeededWorld: Sendable {
     public func run<Outcome: Sendable>(
         _ body: @escaping @Sendable () async throws -> Outcome
     ) async throws -> Outcome {
-        // On a thread of its own: it takes no thread from those of Swift's tasks.
+        // On a separate thread, so that it does not block a thread of Swift's pool.
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "stratus.seeded").async { [self] in
                 continuation.resume(with: Result { try runHere(body) })
@@ -168,17 +168,18 @@ public final class SeededWorld: Sendable {
         return try outcome.withLock { try $0?.get() } ?? { throw Stuck() }()
     }
 
-    /// Lets everybody else run for so many steps, or until they only wait for time.
+    /// Lets other tasks run for this many steps, or until they only wait for time.
     public func turns(_ count: Int) async { await executor.turns(count) }
 
-    /// Lets everybody else run until they only wait for time.
+    /// Lets other tasks run until they only wait for time.
     public func waitUntilIdle() async { await executor.turns(1_000_000) }
 
-    /// Lets time pass, with all that happens in it.
+    /// Lets time pass, with everything that is due in it.
     ///
     /// - Throws: `CancellationError`.
     public func pass(seconds: Double) async throws { try await executor.sleep(seconds: seconds) }
 
-    /// Moves all clocks at once, as for machines that were asleep: what was due meanwhile is due now.
+    /// Advances all clocks at once, as for machines that were asleep: everything that was due
+    /// meanwhile is due now.
     public func jump(seconds: Double) { executor.jump(seconds: seconds) }
 }

@@ -2,10 +2,10 @@ import StratusClient
 import StratusRecords
 import StratusWire
 
-/// What every service that implements the protocol must do, as cases that any test framework can run over
-/// any transport: the same cases test a service in this process and one across a socket.
+/// Conformance tests for services that implement the protocol, as cases that any test framework can
+/// run over any transport, to a service in this process or over a network.
 ///
-/// Each case gets users of its own.
+/// Each case uses its own users.
 ///
 /// ```swift
 /// @Test(arguments: ServiceConformance.cases)
@@ -22,7 +22,8 @@ public enum ServiceConformance {
 
         /// - Parameters:
         ///   - container: Names the container of all cases.
-        ///   - prefix: Begins the users' names, so that cases can run repeatedly against one service.
+        ///   - prefix: The prefix of the users' names, so that cases can run repeatedly against one
+        ///     service.
         ///   - connect: Makes the transport of a signed-in device.
         public init(
             container: String = "iCloud.org.example.Conformance", prefix: String = "",
@@ -53,8 +54,8 @@ public enum ServiceConformance {
 
         /// Runs the case.
         ///
-        /// - Throws: ``StoreConformance/Failure`` when the rule is broken, and what the transport throws
-        ///   unexpectedly.
+        /// - Throws: ``StoreConformance/Failure`` when the rule is broken, and unexpected errors of
+        ///   the transport.
         public func run(on stage: Stage) async throws {
             try await body(stage)
         }

@@ -5,11 +5,11 @@ import StratusService
 import StratusStorage
 import Synchronization
 
-/// A clock that stands still until a test advances it: retries, pauses and long polls without
+/// A clock that a test advances, so that it can test retries, pauses and long polls without
 /// waiting.
 ///
-/// Give it to the cloud and to its devices; then an automatic `CKSyncEngine` sleeps until the test advances
-/// the clock.
+/// Pass it to the cloud and its devices; then an automatic `CKSyncEngine` sleeps until the test
+/// advances the clock.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -47,12 +47,12 @@ public final class TestClock: Sendable {
     private let start: Date
     private let state = Mutex(State())
 
-    /// - Parameter start: what the clock shows at first; 2024-01-01 by default.
+    /// - Parameter start: the clock's start; 2024-01-01 by default.
     public init(start: Date = Date(timeIntervalSince1970: 1_704_067_200)) {
         self.start = start
     }
 
-    /// Seconds since the clock was made.
+    /// Seconds since the clock was created.
     public var uptimeSeconds: Double { state.withLock { $0.uptime } }
 
     public var now: Date { start.addingTimeInterval(uptimeSeconds) }
@@ -60,7 +60,8 @@ public final class TestClock: Sendable {
     /// The number of sleeping tasks.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// The clock as a connection and a service take it; chance and tasks are those of the process.
+    /// A world with this clock, for a connection or a service; random numbers and tasks are the
+    /// process's.
     public var world: World {
         World(
             nowMilliseconds: { Int64(self.now.timeIntervalSince1970 * 1_000) },
@@ -80,16 +81,18 @@ public final class TestClock: Sendable {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Waits, without time passing, until a task sleeps until so many seconds from now, to the millisecond.
+    /// Waits, without time passing, until a task sleeps for this many seconds from now, to the
+    /// millisecond.
     ///
-    /// Shows that an engine has nothing to do until then. Tasks that slept before the call count.
+    /// It shows that an engine has nothing to do until then. Tasks that slept before the call are
+    /// included.
     public func waitForSleeper(seconds: Double) async {
         await waitForSleeper(seconds: seconds - 0.001...seconds + 0.001)
     }
 
-    /// Waits, without time passing, until a task sleeps until so many seconds from now.
+    /// Waits, without time passing, until a task sleeps for this many seconds from now.
     ///
-    /// Returns as well when the task that waits is cancelled, as by a test's time limit.
+    /// It also returns when the waiting task is cancelled, as by a test's time limit.
     public func waitForSleeper(seconds: ClosedRange<Double>) async {
         let number = state.withLock { $0.takeNumber() }
         await withTaskCancellationHandler {
@@ -117,7 +120,7 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// Sleeps until the test has advanced the clock so far.
+    /// Sleeps until the test has advanced the clock by this much.
     ///
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(seconds: Double) async throws {

@@ -3,7 +3,7 @@ import StratusService
 import StratusWire
 
 extension TestCloud {
-    /// The faults to inject into this cloud, whose settings must be for development.
+    /// The faults to inject into this cloud, which needs development settings.
     public var faults: CloudFaults {
         guard let script = service.faults else {
             preconditionFailure("A cloud whose settings are not for development has no faults.")
@@ -12,8 +12,8 @@ extension TestCloud {
     }
 }
 
-/// The fault script of a test's cloud: makes the next requests fail, come late, lose their connection, or
-/// find their change tokens expired.
+/// The fault script of a test's cloud: makes the next requests fail, arrive late, lose their
+/// connection, or have expired change tokens.
 ///
 /// ```swift
 /// let cloud = TestCloud()
@@ -22,8 +22,8 @@ extension TestCloud {
 /// cloud.faults.resetZone("Trips", reason: .purged)
 /// ```
 ///
-/// A request meets the first fault that fits it; the others wait for later requests. ``remaining`` is
-/// empty when all have happened: check that at a test's end.
+/// A request gets the first fault that matches it; the others wait for later requests.
+/// ``remaining`` is empty when all have happened: check that at a test's end.
 public struct CloudFaults: Sendable {
     let script: FaultScript
 
@@ -62,7 +62,7 @@ public struct CloudFaults: Sendable {
         public static let expireChangeTokens = Effect(effect: .expireChangeTokens)
     }
 
-    /// The next requests to an endpoint meet a fault.
+    /// Adds a fault to the next requests to an endpoint.
     ///
     /// - Parameters:
     ///   - times: How many requests.
@@ -81,7 +81,7 @@ public struct CloudFaults: Sendable {
                 userRecordName: userRecordName, zoneName: zoneName, container: container))
     }
 
-    /// The next requests to any endpoint meet a fault.
+    /// Adds a fault to the next requests to any endpoint.
     public func nextRequests(
         _ times: Int = 1, by userRecordName: String? = nil, container: String? = nil,
         _ effect: Effect
@@ -95,8 +95,8 @@ public struct CloudFaults: Sendable {
     /// is served.
     ///
     /// - Parameter endpoint: Waits for a request to it; nil takes the next one.
-    /// - Parameter reason: What the devices are told.
-    /// - Parameter userRecordName: The zone's owner; nil is whoever asks next.
+    /// - Parameter reason: The reason that devices get.
+    /// - Parameter userRecordName: The zone's owner; nil means the user of the next request.
     /// - Parameter zoneName: The zone's name.
     public func resetZone(
         _ zoneName: String, reason: Fault.ZoneResetReason, by userRecordName: String? = nil,
@@ -108,12 +108,12 @@ public struct CloudFaults: Sendable {
                 zoneName: zoneName))
     }
 
-    /// The next notifications are lost.
+    /// Drops the next notifications.
     public func dropNotifications(_ times: Int, to userRecordName: String? = nil) {
         add(Fault(.dropNotification, times: times, userRecordName: userRecordName))
     }
 
-    /// The next notifications come twice.
+    /// Delivers the next notifications twice.
     public func duplicateNotifications(_ times: Int, to userRecordName: String? = nil) {
         add(Fault(.duplicateNotification, times: times, userRecordName: userRecordName))
     }

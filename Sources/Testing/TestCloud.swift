@@ -5,8 +5,8 @@ import StratusRuntime
 import StratusService
 import StratusStorage
 
-/// A whole cloud in one process: the real service with its databases in memory, and as many users and
-/// devices as a test needs. No network, no account, no other process.
+/// A whole cloud in one process: the real service with databases in memory, and as many users and
+/// devices as a test needs, without a network, an account or another process.
 ///
 /// ```swift
 /// let cloud = TestCloud()
@@ -15,7 +15,7 @@ import StratusStorage
 /// try await phone.privateCloudDatabase.save(CKRecord(recordType: "Hut"))
 /// ```
 public final class TestCloud: Sendable {
-    /// The service itself, for what only an operator can do.
+    /// The service itself, for operator functions.
     public let service: CloudService
     /// The keys of encrypted values, shared by all devices of a user.
     public let keyStore: any CloudKeyStore = MemoryKeyStore()
@@ -26,7 +26,7 @@ public final class TestCloud: Sendable {
 
     /// - Parameters:
     ///   - storage: Where the cloud keeps its data; new databases in memory by default.
-    ///   - settings: The service's limits and its world: time and chance.
+    ///   - settings: The service's limits and its world: time and randomness.
     ///   - identifier: Names the folder of long-lived operations.
     public init(
         storage: any StorageEngine = SQLiteStorageEngine.inMemory(),
@@ -39,7 +39,8 @@ public final class TestCloud: Sendable {
     }
 
     deinit {
-        // Nearly always there is none; what is left goes with the system's folder.
+        // Usually there is no folder. If it cannot be removed, the system cleans its folder for
+        // temporary files.
         try? FileManager.default.removeItem(at: operationFolder)
     }
 
@@ -49,7 +50,7 @@ public final class TestCloud: Sendable {
     ///   - user: The user who is signed in; nil for none. A user is created at the first sign-in.
     ///   - device: The device's identifier: it is not notified of its own changes.
     ///   - keyStore: The device's own keys; nil takes ``keyStore``.
-    ///   - world: Time and chance; others in tests.
+    ///   - world: time and randomness; tests can pass their own.
     public func connect(
         user: String?, device: String, world: CloudConnection.World = .init(),
         keyStore: (any CloudKeyStore)? = nil
@@ -71,7 +72,7 @@ public final class TestCloud: Sendable {
             identifier: identifier, connection: try await connect(user: user, device: device))
     }
 
-    /// Signs a user in on a device, in place of the current one; `CKAccountChanged` is posted.
+    /// Signs a user in on a device, replacing the current one; `CKAccountChanged` is posted.
     ///
     /// Signing out is `connection.signOut()`.
     public func signIn(_ user: String, on connection: CloudConnection) async throws {
@@ -86,7 +87,7 @@ public final class TestCloud: Sendable {
 }
 
 extension TestCloud {
-    /// A cloud whose time, chance and tasks are those of a seeded world.
+    /// A cloud with the time, random numbers and tasks of a seeded world.
     public convenience init(seeded world: SeededWorld) {
         let own = world.world("service")
         self.init(

@@ -1,7 +1,7 @@
 import CloudKit
 import StratusRuntime
 
-/// What can be wrong with a note, besides what the service says.
+/// An error of a note that is not the service's.
 public enum CloudKitNoteError: Error {
     case noteNotFound
     /// A newer version of the app wrote the note: this one neither shows nor overwrites it.
@@ -9,12 +9,12 @@ public enum CloudKitNoteError: Error {
     case unexpected
 }
 
-/// Is told of changes that came from elsewhere.
+/// Receives changes from other devices.
 public protocol CloudKitNoteDelegate: AnyObject, Sendable {
     func cloudKitNoteChanged(_ note: CloudKitNote) async
 }
 
-/// The note: its text on this device, and how it is kept equal to the one in the cloud.
+/// The note: its text on this device, and syncing with the one in the cloud.
 ///
 /// Everything works on the device's copy, with a network or without. ``load()``, ``save()`` and ``fetchChanges()``
 /// bring the two together; call one of them at a time.
@@ -28,7 +28,7 @@ public actor CloudKitNote {
     private var subscribing: Task<Void, Never>?
     private var isRetired = false
     private(set) weak var delegate: (any CloudKitNoteDelegate)?
-    /// What this device knows, as it is in its file.
+    /// The content of this device's file.
     public private(set) var copy: NoteCopy
     /// Changes that ``fetchChanges()`` has brought.
     private(set) var receivedCount = 0
@@ -64,22 +64,23 @@ public actor CloudKitNote {
         try keep(next)
     }
 
-    /// First to the disk: what is shown is never more than what a restart would show.
+    /// Written to the disk first, so that a restart never shows less than what was shown before.
     func keep(_ next: NoteCopy) throws {
         guard next != copy, !isRetired else { return }
         try file.write(next)
         copy = next
     }
 
-    /// Ends this note: answers that are still under way change nothing on the device.
+    /// Ends this note: answers that arrive later change nothing on the device.
     public func retire() {
         isRetired = true
         subscribing?.cancel()
     }
 
-    /// Saves the subscription after the first record, and not again: it would only cost the network and the service.
+    /// Saves the subscription after the first record, and not again, because that would only cost
+    /// time.
     ///
-    /// Nobody waits for it: it is tried until the service takes it.
+    /// No caller waits for it: it is tried until the service accepts it.
     func subscribeOnce() {
         guard !copy.isSubscribed, subscribing == nil else { return }
         subscribing = world.startTask("subscription") { await self.subscribe() }
@@ -93,7 +94,8 @@ public actor CloudKitNote {
             next.isSubscribed = true
             try keep(next)
         } catch {
-            // The next save tries again; until then changes come at the start and when asked for.
+            // The next save tries again. Until then this device gets no pushes, and changes are
+            // fetched at the start and by request.
         }
     }
 
@@ -111,13 +113,14 @@ public actor CloudKitNote {
         return (try String(contentsOf: url, encoding: .utf8), modified.milliseconds)
     }
 
-    /// A person's devices are not updated all at once: the one with the older app leaves the note alone.
+    /// A person's devices are not updated at the same time: one with an older app does not change
+    /// the note.
     func checkVersion(of record: CKRecord) throws {
         guard let written = record["version"] as? Int else { throw CloudKitNoteError.unexpected }
         guard written <= version else { throw CloudKitNoteError.newerVersionAvailable }
     }
 
-    /// Takes over what the service has, unless something newer was typed here.
+    /// Adopts the service's text, unless newer text was typed here.
     ///
     /// - Parameter token: covers the record; kept with it in one write.
     func adopt(_ record: CKRecord, upTo token: CKServerChangeToken? = nil) async throws {
@@ -177,7 +180,7 @@ public actor CloudKitNote {
         }
     }
 
-    /// The note is not in the cloud: its text stays here, and goes up again with the next edit.
+    /// The note is not in the cloud: its text stays here, and is sent again with the next edit.
     private func forgetRecord() throws {
         var next = copy
         next.wasRemoved = copy.wasRemoved || copy.systemFields != nil
@@ -189,7 +192,7 @@ public actor CloudKitNote {
 }
 
 extension Date {
-    /// The service keeps milliseconds.
+    /// The service stores dates in milliseconds.
     var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
 
     init(milliseconds: Int64) {

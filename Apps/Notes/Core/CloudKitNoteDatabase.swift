@@ -1,8 +1,8 @@
 import CloudKit
 
-/// What the note asks of the private database: one function for each request, and one operation in it.
+/// The note's requests to the private database: one function with one operation for each request.
 ///
-/// It keeps nothing; what must be remembered is ``CloudKitNote``'s.
+/// It has no state; ``CloudKitNote`` stores what must be remembered.
 public struct CloudKitNoteDatabase: Sendable {
     public static let recordType = "note"
     public static let subscriptionID = "note-changes"
@@ -34,9 +34,10 @@ public struct CloudKitNoteDatabase: Sendable {
 
     // MARK: The subscription
 
-    /// Subscribes to every change of the note, by silent pushes: they ask no permission and disturb nobody.
+    /// Subscribes to every change of the note with silent pushes, which need no permission.
     ///
-    /// Nobody waits for it, so it has the lower quality of service, which is retried automatically.
+    /// No person waits for it, so it has the lower quality of service, which is retried
+    /// automatically.
     public func saveSubscription() async throws {
         let subscription = CKQuerySubscription(
             recordType: Self.recordType, predicate: NSPredicate(value: true),
@@ -72,7 +73,7 @@ public struct CloudKitNoteDatabase: Sendable {
         }
     }
 
-    /// Saves a record unless somebody has changed it meanwhile; makes the zone when there is none.
+    /// Saves a record unless it was changed meanwhile; creates the zone if there is none.
     ///
     /// - Throws: `CKError`, with both records of a conflict.
     public func saveRecord(_ record: CKRecord) async throws -> CKRecord {
@@ -107,7 +108,7 @@ public struct CloudKitNoteDatabase: Sendable {
 
     // MARK: Changes
 
-    /// What changed in the zone after a token.
+    /// The changes in the zone after a token.
     public struct Changes: Sendable {
         public var records: [CKRecord] = []
         public var deletedRecordIDs: [CKRecord.ID] = []
@@ -147,8 +148,8 @@ public struct CloudKitNoteDatabase: Sendable {
         }
     }
 
-    /// A person waits for most of what is asked: those operations fail at once, and the app says so and tries again
-    /// by itself.
+    /// A person waits for most requests: those operations fail at once, and the app shows the error
+    /// and tries again.
     private func run(
         _ operation: CKDatabaseOperation, _ quality: QualityOfService = .userInitiated
     ) {

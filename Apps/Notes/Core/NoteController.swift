@@ -1,9 +1,9 @@
 import CloudKit
 import StratusRuntime
 
-/// The app without its screen: takes what the person types, and keeps the note and the cloud in step.
+/// The app without its screen: takes what the person types, and syncs the note with the cloud.
 ///
-/// What reaches the service is done one after the other; what is typed never waits for it.
+/// Requests to the service run one after the other; typing never waits for them.
 public actor NoteController: CloudKitNoteDelegate {
     /// Seconds from a key to the save that has it.
     public static let typingSeconds: Double = 2
@@ -76,7 +76,7 @@ public actor NoteController: CloudKitNoteDelegate {
                 end.finish()
             }
             _ = world.startTask("patience") { [world] in
-                // Nobody cancels it.
+                // The task is never cancelled, so the sleep ends at its time.
                 try? await world.sleep(seconds)
                 end.finish()
             }
@@ -165,7 +165,7 @@ public actor NoteController: CloudKitNoteDelegate {
         guard let seconds = trouble.retryAfterSeconds, !isClosed else { return }
         let wait = max(seconds, backoff.nextSeconds(random: world.random()))
         retry = world.startTask("retry") { [weak self, world] in
-            // Cancelled by whatever else synchronizes first.
+            // A sync that starts earlier cancels this retry: then there is nothing to do.
             guard (try? await world.sleep(wait)) != nil else { return }
             await self?.sync()
         }

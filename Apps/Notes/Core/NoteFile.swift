@@ -1,7 +1,7 @@
 import AppDevice
 import CloudKit
 
-/// What a device knows of the note: everything, in one file, so that no part of it is older than another.
+/// The state of the note on a device, in one file, so that all parts of it are equally old.
 public struct NoteCopy: Codable, Hashable, Sendable {
     public var text = ""
     /// When the text was typed, wherever that was; nil before there is a note.
@@ -9,11 +9,11 @@ public struct NoteCopy: Codable, Hashable, Sendable {
     public var modified: Date? { modifiedMilliseconds.map(Date.init(milliseconds:)) }
     /// Whether the text waits to be sent.
     public var isUnsaved = false
-    /// The text that lost in a conflict which this device settled.
+    /// The overruled text of a conflict that this device resolved.
     public var overruled: String?
     /// The record without its fields, as the service last gave it: with it a save shows what it is based on.
     var systemFields: Data?
-    /// The bookmark in the zone's changes.
+    /// The change token of the zone.
     var changeToken: Data?
     /// Whether this device has subscribed the user's devices to pushes.
     public var isSubscribed = false
@@ -52,7 +52,7 @@ public struct NoteFile: Sendable {
         try encoder.encode(copy).writePrivately(to: path)
     }
 
-    /// Takes the note, and all that belongs to it, from the device.
+    /// Removes the note, and all that belongs to it, from the device.
     public func remove() throws {
         removeUpload()
         guard FileManager.default.fileExists(atPath: path) else { return }
@@ -69,7 +69,8 @@ public struct NoteFile: Sendable {
     }
 
     func removeUpload() {
-        // One that stays is written anew by the next save.
+        // A file that cannot be removed is overwritten by the next save, or stays as an unused copy
+        // of the note's own text.
         try? FileManager.default.removeItem(atPath: uploadPath)
     }
 }
@@ -85,21 +86,21 @@ extension CKRecord {
 
 extension CKServerChangeToken {
     var archived: Data? {
-        // Without one, everything is fetched the next time.
+        // If the token cannot be archived, everything is fetched the next time.
         try? NSKeyedArchiver.archivedData(withRootObject: self, requiringSecureCoding: true)
     }
 }
 
 extension Data {
     var record: CKRecord? {
-        // An archive that cannot be read is as good as none: the record is fetched by its name.
+        // Without a readable archive the record is fetched by its name.
         guard let coder = try? NSKeyedUnarchiver(forReadingFrom: self) else { return nil }
         coder.requiresSecureCoding = true
         return CKRecord(coder: coder)
     }
 
     var token: CKServerChangeToken? {
-        // Without one, everything is fetched.
+        // Without a readable token everything is fetched.
         try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: self)
     }
 }

@@ -1,6 +1,7 @@
 import StratusRuntime
 
-/// Makes one save of much typing: the first key starts it, and what was typed until it fires goes together.
+/// Combines typing into one save: the first key starts the timer, and everything typed until it
+/// fires is saved together.
 actor TypingTimer {
     private let seconds: Double
     private let world: World
@@ -17,7 +18,7 @@ actor TypingTimer {
     func touch() {
         guard running == nil else { return }
         running = world.startTask("typing timer") { [weak self, world, seconds] in
-            // Cancelled when the app closes, which saves by itself.
+            // Cancelled when the app closes; closing saves by itself.
             guard (try? await world.sleep(seconds)) != nil else { return }
             await self?.fire()
         }

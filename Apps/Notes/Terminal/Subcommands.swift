@@ -79,7 +79,7 @@ extension Notes {
         do {
             result = .success(try await body(session))
         } catch {
-            // Told when the session has ended.
+            // Thrown after the session has ended.
             result = .failure(error)
         }
         await session.end()

@@ -1,5 +1,5 @@
-/// Whose device made a change. This decides what a person did here themselves: the names of people and of devices are for
-/// reading, and two people may bear one name, and so may their devices.
+/// The user and device of a change. It decides which changes a person made on this device. Names of
+/// people and devices are only displayed, because they are not unique.
 public struct ChangeOrigin: Hashable, Sendable {
     /// The user record name of who made it, as the service says; nil for the person of this device.
     public let creatorName: String?

@@ -68,9 +68,10 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
     public let afterItemID: String?
     /// When the change was made, in milliseconds since 1970; see ``Journal/editTime(nowMilliseconds:)``.
     public internal(set) var editTimeMilliseconds: Int64
-    /// What the device is called that the change was made on; people read it, and it decides nothing but order.
+    /// The name of the device on which the change was made; it is displayed, and decides only the
+    /// order of entries.
     public let device: String
-    /// Which device that was; nil where the app that wrote the entry was too old to say.
+    /// The identifier of the device; nil in entries of older apps.
     public let deviceID: String?
     /// The person who made the change.
     public internal(set) var author: String
@@ -78,7 +79,8 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
     public let appVersion: Int64
     /// Fields this version does not know, kept as they came.
     public let otherFields: [String: JournalField]
-    /// Who saved the entry's record, where that is somebody else: no field, but what the service says.
+    /// The user who saved the entry's record, if it is another person; from the record's system
+    /// fields.
     public internal(set) var creatorName: String?
 
     public init(

@@ -1,6 +1,7 @@
 /// A field value of a journal record, in the three kinds a journal uses.
 ///
-/// The sync glue turns it into the record's own value; the journal itself knows no CloudKit.
+/// Code outside the journal converts it to a record's value; the journal does not depend on
+/// CloudKit.
 public enum JournalField: Hashable, Sendable {
     case string(String)
     case int64(Int64)

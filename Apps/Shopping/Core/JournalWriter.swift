@@ -142,7 +142,7 @@ public struct JournalWriter: Hashable, Sendable {
         entry(.category, itemID: itemID, value: name, id: id, at: editTimeMilliseconds)
     }
 
-    /// Gives an item the picture that the entry's record bears.
+    /// Gives an item the picture in the entry's record.
     public func picture(
         _ itemID: String, id: String, at editTimeMilliseconds: Int64
     ) -> JournalEntry {

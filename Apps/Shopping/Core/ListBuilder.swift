@@ -3,8 +3,8 @@
 //
 // 1. An item begins with its first add, whatever the clocks say: every other entry of the item
 //    counts as later. (A tick from a device with a slow clock is not lost.) Where compaction has
-//    taken the adds, it begins with its first untick that bears a name: what somebody wants again
-//    is never lost.
+//    taken the adds, it begins with its first untick that has a name: an item that somebody wants
+//    again is never lost.
 // 2. Name, mark, number and presence: the later entry wins. A later add of the same item brings it back,
 //    unticked, one of it and with the new name; a tick never brings a removed item back.
 // 3. Position: see PlacementTree. Removed items keep their place, so what stands after them stays.

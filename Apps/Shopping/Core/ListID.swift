@@ -6,8 +6,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// Identifies a list by its zone and its owner, so that one's own list and another person's are never mistaken
-/// for each other, whatever they are called.
+/// Identifies a list by its zone and owner, so that lists of different people cannot be confused.
 public struct ListID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier that the list got when it was made: its root record's name, and its journal's.
     public let name: String
@@ -37,7 +36,7 @@ public struct ListID: Hashable, Sendable, CustomStringConvertible {
             ownerName: ownerName ?? CKCurrentUserDefaultName)
     }
 
-    /// The root record bears the list's name.
+    /// The root record has the list's name.
     public var rootID: CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
     // MARK: As text

@@ -29,7 +29,7 @@ public struct ListScreen: Hashable, Sendable {
 
     /// Opens a list on a device; what its person adds on it never waits as a notice.
     ///
-    /// - Parameter deviceID: as in ``ChangeOrigin/deviceID``: no name, which others may bear too.
+    /// - Parameter deviceID: as in ``ChangeOrigin/deviceID``, not the device's name.
     public init(list: ShoppingList, deviceID: String, mode: Mode = .planning) {
         self.list = list
         self.deviceID = deviceID

@@ -9,8 +9,8 @@ public struct ListText: Sendable {
     private let catalogue: Catalogue
     private let numbersRows: Bool
 
-    /// - Parameter numbersRows: whether rows and notices bear their numbers, from 1, by which a person
-    ///   can name them; see ``rows(of:)``.
+    /// - Parameter numbersRows: whether rows and notices have numbers, from 1, by which a person
+    ///   can refer to them; see ``rows(of:)``.
     public init(catalogue: Catalogue = .standard, numbersRows: Bool = false) {
         self.catalogue = catalogue
         self.numbersRows = numbersRows

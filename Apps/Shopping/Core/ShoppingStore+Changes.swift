@@ -27,7 +27,7 @@ extension ShoppingStore {
                 }
                 try take(records, of: listID)
             } catch {
-                // Told to the person, and read with the next changes.
+                // Shown to the person; the records are read again with the next changes.
                 unreadIDs.formUnion(ids)
                 tell(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
             }
@@ -85,7 +85,8 @@ extension ShoppingStore {
         listsByID[listID] = known
         try activity.keep(fresh, of: listID.description)
         defer {
-            // Next time, if the file cannot be written now: what was noted is compared, not what is known.
+            // If the file cannot be written now, the next change of the share reports these people
+            // again, because the stored list is compared.
             if isShareChanged { try? notePeople(of: listID) }
         }
         if isNew {

@@ -161,7 +161,7 @@ public actor ShoppingStore {
         do {
             try await refetchIfLongAway()
         } catch {
-            // Syncing meets the same file, and says what is wrong with it.
+            // Syncing uses the same file, and reports its error.
             tell(ShoppingChange(.trouble("The lists' file cannot be read: \(error)")))
         }
     }
@@ -210,7 +210,7 @@ public actor ShoppingStore {
                 await compactWhereDue()
             }
         } catch {
-            // The file cannot be read: whoever reads or writes a list is told.
+            // The file cannot be read: reading and writing lists throw the same error.
             return
         }
     }

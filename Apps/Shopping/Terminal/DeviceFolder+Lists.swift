@@ -27,7 +27,8 @@ extension DeviceFolder {
         if !FileManager.default.fileExists(atPath: own), case .user(let recordName) = owner,
             formerOwner == recordName
         {
-            // Who is stopped between two of the renames finds all of it in one file.
+            // Writes the log into the file, so that nothing is missing if the process is stopped
+            // between the renames. The log itself is renamed too if this fails.
             try? CloudCache.emptyLog(ofFileAt: formerPath)
             try move(formerPath, to: own)
         }
@@ -47,7 +48,7 @@ extension DeviceFolder {
     /// Removes that file, and what belongs to it, when an account has the lists.
     func removeOwnerlessLists() {
         for ending in ["", "-wal", "-shm", "-lock", "-assets"] {
-            // What stays is adopted again, which adds nothing.
+            // A file that stays is adopted again, which adds nothing.
             try? FileManager.default.removeItem(atPath: ownerlessPath + ending)
         }
     }
@@ -67,7 +68,7 @@ extension DeviceFolder {
     /// The user that the former file was synced with.
     private var formerOwner: String? {
         guard FileManager.default.fileExists(atPath: formerPath) else { return nil }
-        // A file that cannot be read is not known to be anybody's: it is left alone, and the notice tells.
+        // A file whose owner cannot be read is left alone, and the notice mentions it.
         return try? CloudCache.userRecordName(ofFileAt: formerPath)
     }
 

@@ -27,7 +27,8 @@ final class DeviceFolder: Sendable {
         folder = try LockedFolder(path: path, app: "shopping")
         let notesPath = path + "/notes.json"
         if let data = FileManager.default.contents(atPath: notesPath),
-            // Notes that cannot be read are only a convenience lost; they are made anew.
+            // Notes that cannot be read are replaced by new ones: only the last opened list and
+            // similar conveniences are lost.
             let notes = try? JSONDecoder().decode(Notes.self, from: data)
         {
             self.notes = notes

@@ -28,9 +28,9 @@ public struct CLLocationCoordinate2D: Sendable {
     }
 }
 
-/// A place, how well it is known, and when; the name and shape of Apple's CoreLocation class.
+/// A location with its accuracy and time, with the name and members of Apple's CoreLocation class.
 ///
-/// Only what record fields need is here: no location services.
+/// It has only what record fields need, and no location services.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let coordinate: CLLocationCoordinate2D
     /// Metres above sea level.

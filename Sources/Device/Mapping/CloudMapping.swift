@@ -4,7 +4,7 @@ import StratusClient
 import StratusRuntime
 import Synchronization
 
-/// Keeps an app's objects in step with a database.
+/// Syncs an app's objects with a database.
 ///
 /// ```swift
 /// let mapping = try CloudMapping(
@@ -14,29 +14,30 @@ import Synchronization
 /// try await mapping.syncEntities()
 /// ```
 ///
-/// The mapping that was set up last for a type is the one behind its objects' `iCloud`; ``current`` is
-/// another one for a task, so that one process can be several devices.
+/// Objects' `iCloud` uses the mapping that was set up last for their type; ``current`` sets another
+/// one for a task, so that one process can act as several devices.
 public final class CloudMapping: Sendable {
     struct State {
         var isLocked = false
         var tickets = 0
-        /// When each object's properties were last read for a save that went well, by type and name.
+        /// When each object's properties were last read for a successful save, by type and name.
         var captures: [String: Int] = [:]
         /// When each object was deleted here, by type and name.
         var deletions: [String: Int] = [:]
-        /// The objects that were made of records since the last sync began, by type and name.
+        /// The objects that were created from records since the last sync began, by type and name.
         var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
     }
 
-    /// The mapping behind `iCloud` in this task, in place of the one set up last.
+    /// The mapping that `iCloud` uses in this task, instead of the one set up last.
     @TaskLocal public static var current: CloudMapping?
 
-    /// Whether mappings of this task are behind the `iCloud` of all tasks; not those of simulated worlds.
+    /// Whether mappings that are set up in this task are used in all tasks; false in simulated
+    /// worlds.
     @TaskLocal package static var isForAllTasks = true
 
     private static let setUp = Mutex<[ObjectIdentifier: CloudMapping]>([:])
-    /// Hears of saves that come before any setup.
+    /// Logs saves that are made before any setup.
     package static let withoutSetup = Mutex(Logger(label: "stratus.mapping"))
 
     /// The types, in the order of the setup.
@@ -52,21 +53,22 @@ public final class CloudMapping: Sendable {
     let lanes = TypeLanes()
     let state = Mutex(State())
     let changedEntities = Broadcast<ChangedEntity>()
-    /// Held while an object gets its name: it gets one.
+    /// Held while an object gets its name, so that it gets only one.
     let naming = Mutex(())
 
     /// Sets up the mapping of an app.
     ///
     /// - Parameters:
-    ///   - database: the private or the public database of a container. In the private one the records
-    ///     lie in a zone of their own, whose change feed is followed; the public one is asked by
-    ///     modification date, and record types `Device` and `DeleteQueue` carry deletions.
+    ///   - database: the private or the public database of a container. In the private one the
+    ///     records are in a separate zone, whose change feed is used; the public one is queried by
+    ///     modification date, and deletions are recorded in the record types `Device` and
+    ///     `DeleteQueue`.
     ///   - types: all types that sync.
     ///   - store: where the objects are.
-    ///   - file: where the mapping keeps what both sides last agreed on, one file for each user and
-    ///     database; nil keeps it in memory, and every start compares everything.
-    ///   - deviceID: names this device; it must be the same at each start, and no other's. Nil takes the
-    ///     connection's.
+    ///   - file: where the mapping stores the last common state of both sides, one file for each
+    ///     user and database; nil keeps it in memory, and every start compares everything.
+    ///   - deviceID: identifies this device; it must be unique and the same at each start. Nil uses
+    ///     the connection's.
     ///   - zoneName: the zone in the private database.
     ///   - ignoring: objects to exclude from syncing, in both directions, besides those of
     ///     ``CloudMap/ignore(when:)``.
@@ -152,7 +154,7 @@ public final class CloudMapping: Sendable {
         CKRecord.ID(recordName: name, zoneID: source.zoneID)
     }
 
-    /// Sees to the account, the zone and the device's registration.
+    /// Checks the account, and creates the zone or registers the device.
     ///
     /// - Throws: ``MappingError`` `otherAccount`, and the service's errors.
     func prepare() async throws {

@@ -1,6 +1,6 @@
-/// Something that the mapping cannot do, and what to do about it.
+/// An error of the mapping, with a sentence that says what to do.
 public struct MappingError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong. The set is open.
+    /// The kind of an error. More kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -15,22 +15,22 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let unnamedValue = Self(rawValue: "unnamedValue")
         /// The object was deleted, here or on another device.
         public static let deleted = Self(rawValue: "deleted")
-        /// Other devices changed the record each time it was to be saved.
+        /// Other devices changed the record before each attempt to save it.
         public static let contended = Self(rawValue: "contended")
         /// The record is not one of the object's type.
         public static let otherType = Self(rawValue: "otherType")
         /// The file belongs to another user than the one who is signed in.
         public static let otherAccount = Self(rawValue: "otherAccount")
-        /// A callback of the store called something that waits until the callback returns.
+        /// A callback of the store called a method that waits until the callback returns.
         public static let insideCallback = Self(rawValue: "insideCallback")
-        /// The object was saved, and something that it refers to was not.
+        /// The object was saved, but an object that it refers to was not.
         public static let linkNotSaved = Self(rawValue: "linkNotSaved")
         /// The file of the mapping cannot be written.
         public static let unwritable = Self(rawValue: "unwritable")
     }
 
     public var code: Code
-    /// A sentence that says what to do.
+    /// A sentence that says what happened and what to do.
     public var sentence: String
     public var cause: (any Error)?
 

@@ -1,12 +1,13 @@
-/// How many items go into one upload: halved when the service finds one too large, won back slowly.
+/// The number of items in one upload: halved when the service refuses one as too large, and slowly
+/// increased again.
 ///
-/// What the service takes is learned once, not at every batch: a client that sends 400 again after
-/// each halving makes every other request a refused one.
+/// The accepted size is kept between batches: a client that tried 400 again after each halving
+/// would have every other request refused.
 public struct BatchSize: Hashable, Sendable {
-    /// Full batches in a row that must succeed before a larger one is tried.
+    /// Consecutive full batches that must succeed before a larger one is tried.
     static let successesBeforeGrowth = 16
 
-    /// Items in the next batch at the most; at least 1.
+    /// The maximum number of items in the next batch; at least 1.
     public private(set) var itemLimit: Int
 
     private let maximum: Int
@@ -17,7 +18,7 @@ public struct BatchSize: Hashable, Sendable {
         itemLimit = self.maximum
     }
 
-    /// Takes note that a batch of this many items was too large.
+    /// Notes that a batch of this many items was too large.
     ///
     /// - Returns: whether a smaller one can be tried; false for a single item.
     public mutating func refused(itemCount: Int) -> Bool {
@@ -27,7 +28,7 @@ public struct BatchSize: Hashable, Sendable {
         return true
     }
 
-    /// Takes note that the service took a batch of this many items.
+    /// Notes that the service accepted a batch of this many items.
     public mutating func accepted(itemCount: Int) {
         guard itemLimit < maximum, itemCount >= itemLimit else { return }
         fullSuccesses += 1
@@ -37,19 +38,20 @@ public struct BatchSize: Hashable, Sendable {
     }
 }
 
-/// How many bytes go into one upload: halved when uploads get lost again and again, as a slow network
-/// loses large ones only; won back slowly.
+/// The number of bytes in one upload: halved after repeated losses, because a slow network loses
+/// only large uploads, and slowly increased again.
 public struct BatchBytes: Hashable, Sendable {
-    /// Losses in a row after which a smaller upload is tried: one alone says nothing of the size.
+    /// Consecutive losses after which a smaller upload is tried: a single loss does not depend on
+    /// the size.
     static let lossesBeforeShrinking = 2
 
-    /// No network is so slow that less would help.
+    /// On no network would a smaller upload help.
     static let minimum = 32_768
 
-    /// Successes in a row before a larger upload is tried.
+    /// Consecutive successes before a larger upload is tried.
     static let successesBeforeGrowth = 16
 
-    /// Bytes of fields in the next upload at the most.
+    /// The maximum number of bytes of fields in the next upload.
     public private(set) var bytesLimit: Int
 
     private let maximum: Int
@@ -61,7 +63,7 @@ public struct BatchBytes: Hashable, Sendable {
         bytesLimit = maximum
     }
 
-    /// Takes note that nobody knows whether an upload arrived.
+    /// Notes that it is unknown whether an upload arrived.
     public mutating func lost() {
         successes = 0
         losses += 1
@@ -70,7 +72,7 @@ public struct BatchBytes: Hashable, Sendable {
         bytesLimit = min(bytesLimit, max(Self.minimum, bytesLimit / 2))
     }
 
-    /// Takes note that an upload was answered.
+    /// Notes that an upload was answered.
     public mutating func arrived() {
         losses = 0
         guard bytesLimit < maximum else { return }

@@ -1,12 +1,12 @@
 import StratusRecords
 
-/// Two devices changed the same record: the conflict as a value.
+/// A conflict: two devices changed the same record.
 public struct SyncConflict: Hashable, Sendable {
-    /// The record as both sides last agreed on it; nil when both created it.
+    /// The common ancestor of both versions; nil when both sides created the record.
     public var ancestor: RecordSnapshot?
-    /// The record as this device has it.
+    /// This device's version of the record.
     public var client: RecordSnapshot
-    /// The record as the service has it; its `system` is never nil.
+    /// The service's version of the record; its `system` is never nil.
     public var server: RecordSnapshot
     /// When this device last edited the record, in milliseconds since 1970 by its own clock.
     public var clientEditedMilliseconds: Int64
@@ -23,8 +23,8 @@ public struct SyncConflict: Hashable, Sendable {
 }
 
 extension SyncConflict {
-    /// The service's record with what this device changed since both agreed; where they never did,
-    /// with all that this device has.
+    /// The service's record with this device's changes since the ancestor; without an ancestor,
+    /// with all of this device's fields.
     package var clientOverServer: RecordSnapshot {
         var fields = Dictionary(server.fields.map { ($0.name, $0) }) { $1 }
         let agreed = Dictionary((ancestor?.fields ?? []).map { ($0.name, $0) }) { $1 }
@@ -33,12 +33,13 @@ extension SyncConflict {
         return server(with: Array(fields.values))
     }
 
-    /// The fields in which what this device changed since both agreed is not what a record has.
+    /// The fields that this device changed since the ancestor and that have another value in a
+    /// record.
     package func overruledKeys(by kept: RecordSnapshot) -> [String] {
         keys(editedIn: client, overruledBy: kept)
     }
 
-    /// The fields in which what others changed since both agreed is not what a record has.
+    /// The fields that others changed since the ancestor and that have another value in a record.
     package func overruledServerKeys(by kept: RecordSnapshot) -> [String] {
         keys(editedIn: server, overruledBy: kept)
     }
@@ -52,10 +53,10 @@ extension SyncConflict {
         }.sorted()
     }
 
-    /// The service's record with other fields, and with the parent that was set here.
+    /// The service's record with these fields, and with the parent that was set here.
     ///
-    /// What the app encrypts stays encrypted, however a resolver made the field: this device's record
-    /// says so, or the ancestor. A mark that a field has already is never taken away.
+    /// A field that is encrypted in this device's record or in the ancestor stays encrypted, even
+    /// if a resolver made it plain, and a field that is marked as encrypted stays so.
     package func server(with fields: [Field]) -> RecordSnapshot {
         let marks = Dictionary(
             ((ancestor?.fields ?? []) + client.fields).map { ($0.name, $0.isEncrypted) }
@@ -74,42 +75,42 @@ extension SyncConflict {
     }
 }
 
-/// What becomes of a conflict.
+/// The resolution of a conflict.
 public enum ConflictResolution: Hashable, Sendable {
-    /// The service's record stands; the local edit is given up.
+    /// The service's record is kept; the local edit is discarded.
     case keepServer
-    /// The local edit is sent again, on the service's change tag. What this device did not change
-    /// since both agreed, its parent too, is as the service has it: fields that another device set,
-    /// or that only a newer version of the app knows, stay.
+    /// The local edit is sent again, with the service's change tag. Fields that this device did not
+    /// change since the ancestor, and the parent, have the service's values: fields that another
+    /// device set, or that only a newer version of the app knows, are kept.
     case keepClient
-    /// These fields are sent, on the service's change tag; what they leave out is removed. The parent
-    /// is the local one where it was changed here.
+    /// These fields are sent, with the service's change tag; other fields are removed. The parent
+    /// is the local one if it was changed here.
     case save(fields: [Field])
-    /// This record is sent, its fields and its parent, on the service's change tag.
+    /// This record is sent, with its fields, its parent and the service's change tag.
     case merge(RecordSnapshot)
-    /// The session halts with this reason; both records are kept as they are.
+    /// The session halts with this reason; both versions are kept.
     case halt(reason: String)
 }
 
-/// What becomes of a local edit whose record was deleted elsewhere.
+/// The resolution of a local edit whose record was deleted elsewhere.
 public enum DeletionResolution: Hashable, Sendable {
-    /// Deleted stays deleted; the app is told what was given up.
+    /// The record stays deleted; the discarded edit is reported to the app.
     case acceptDeletion
     /// The local record is saved as a new one.
     case resurrect
 }
 
-/// Decides conflicts. Called inside a database transaction: it must be quick, must not call the
-/// cache, and for the same conflict must always decide the same.
+/// Resolves conflicts. It is called inside a database transaction: it must be fast, must not call
+/// the cache, and must be deterministic.
 public protocol ConflictResolver: Sendable {
-    /// The field of records in which the resolver needs the times of edits, of each field one; nil when
-    /// it needs none. The cache writes it with every edit.
+    /// The field with the time of each field's last edit; nil if the resolver needs none. The cache
+    /// writes it with every edit.
     var fieldTimesKey: String? { get }
 
-    /// The rules of single fields, where the times of their edits are noted otherwise.
+    /// The rules of single fields whose edits are recorded in another way.
     var fieldRules: [String: FieldRule] { get }
 
-    /// The fields that the cache fills with every edit.
+    /// The fields that the cache sets with every edit.
     var editStamps: EditStamps { get }
 
     func resolve(_ conflict: SyncConflict) -> ConflictResolution
@@ -127,7 +128,7 @@ extension ConflictResolver {
     /// None.
     public var editStamps: EditStamps { EditStamps() }
 
-    /// Deleted stays deleted.
+    /// The record stays deleted.
     public func resolveDeletion(
         of client: RecordSnapshot, clientEditedMilliseconds: Int64
     ) -> DeletionResolution {
@@ -135,16 +136,16 @@ extension ConflictResolver {
     }
 }
 
-/// The edit that was made last wins; what the later device did not touch is as the earlier one left
-/// it.
+/// The last edit wins; fields that the later device did not change keep the earlier device's
+/// values.
 ///
 /// With an edit-date field (a date, or a number of milliseconds or edits) the greater value wins,
-/// and a record that has the field wins over one that has not. Where neither has it, the time of the
-/// local edit is compared with the service's modification date, which is later than the edit it
-/// records: two devices that edit offline and meet later need the field. At equal values the service's
-/// record wins, so all devices agree. Depends on the devices' clocks.
+/// and a record with the field wins over one without. If neither has it, the time of the local edit
+/// is compared with the service's modification date, which is later than the edit itself: devices
+/// that edit offline need the field. At equal values the service's record wins, so that all devices
+/// agree. The result depends on the devices' clocks.
 public struct LatestEditWins: ConflictResolver {
-    /// The name of the field; nil when records have none.
+    /// The name of the edit-date field; nil if there is none.
     public var editDateKey: String?
 
     public init(editDateKey: String? = "editedAt") {

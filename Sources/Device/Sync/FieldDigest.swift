@@ -13,7 +13,7 @@ struct FieldDigest {
         withUnsafeBytes(of: number.littleEndian) { add($0) }
     }
 
-    /// Zero has one form, and so has what is no number.
+    /// Zero and NaN are each hashed in one form.
     mutating func add(_ number: Double) {
         let plain = number.isNaN ? .nan : number == 0 ? 0 : number
         add(Int64(bitPattern: plain.bitPattern))
@@ -25,7 +25,7 @@ struct FieldDigest {
     }
 
     mutating func add(_ asset: AssetReceipt) {
-        // What the service adds to an asset is no other value.
+        // Only the checksum: what the service adds to an asset does not change its value.
         add((asset.fileChecksum ?? "").utf8)
         add(asset.sizeBytes ?? 0)
     }
@@ -37,12 +37,12 @@ struct FieldDigest {
 }
 
 extension Field {
-    /// A number that two fields of the same name and value share, and others hardly ever do.
+    /// A hash of the field's name and value.
     package var digest: UInt64 {
         var digest = FieldDigest()
         digest.add(name.utf8)
         if let value { value.add(to: &digest) }
-        // FNV's low bits are its best: mixed, so that every part of it is as good.
+        // Mixed, so that all bits of the hash are equally good; FNV's low bits are its best.
         var mixed = digest.value
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -75,25 +75,25 @@ extension FieldValue {
 }
 
 extension RecordSnapshot {
-    /// A field with all that belongs to it; nil when it has no value.
+    /// The field with a name; nil when it has no value.
     package func field(_ name: String) -> Field? { fields.first { $0.name == name } }
 
-    /// Takes a field over from another record, or its absence.
+    /// Copies a field, or its absence, from another record.
     package mutating func replace(_ name: String, from other: RecordSnapshot) {
         if let field = other.field(name) { set(field) } else { self[name] = nil }
     }
 
-    /// Stands for what a field is here, also when it is absent.
+    /// A hash of a field's state, even if it is absent.
     package func mark(ofField name: String) -> UInt64 {
         (field(name) ?? Field(name: name, value: nil)).digest
     }
 
-    /// Stands for the parent.
+    /// A hash of the parent.
     package var parentMark: UInt64 {
         Field(name: "\u{1}parent", value: parentRecordName.map { .string($0) }).digest
     }
 
-    /// The marks of fields, and of the parent, that another record has otherwise.
+    /// The marks of the fields and the parent that differ in another record.
     package func marks(ofFieldsThatDifferFrom other: RecordSnapshot) -> [UInt64] {
         let names = Set((fields + other.fields).map(\.name)).sorted()
         var marks = names.filter { field($0) != other.field($0) }.map { mark(ofField: $0) }
@@ -103,13 +103,14 @@ extension RecordSnapshot {
 }
 
 extension RecordSnapshot.SystemFields {
-    /// Whether another record of the same name is meant: one was made after the other was deleted.
+    /// Whether these belong to different records of the same name: one was created after the other
+    /// was deleted.
     package func isOfAnotherRecord(than other: RecordSnapshot.SystemFields) -> Bool {
         guard let created = createdMilliseconds, let otherCreated = other.createdMilliseconds else {
             return false
         }
         guard created == otherCreated else { return true }
-        // Not everything that knows the date knows who it was.
+        // Some states have the date but not the creator.
         guard let creator = creatorRecordName, let otherCreator = other.creatorRecordName else {
             return false
         }
@@ -118,7 +119,8 @@ extension RecordSnapshot.SystemFields {
 }
 
 extension RecordSnapshot {
-    /// The same of two states of a record, as far as both say when they were made.
+    /// Whether two states belong to different records of the same name, if both have a creation
+    /// date.
     package func isOfAnotherRecord(than other: RecordSnapshot) -> Bool {
         guard let system, let otherSystem = other.system else { return false }
         return system.isOfAnotherRecord(than: otherSystem)

@@ -1,11 +1,12 @@
 import StratusRecords
 
-/// When each field of a record was last edited, in milliseconds since 1970, as it travels in one field of
-/// the record: a STRING of about nine characters for each time and five for each field.
+/// When each field of a record was last edited, in milliseconds since 1970. It is stored in one
+/// field of the record: a STRING of about nine characters for each time and five for each field.
 ///
-/// A time stands for a value: it is found by five characters made of the field's name and value, so
-/// that the time of a value which an app overwrote that knows nothing of this is not taken for the new
-/// value's. What is encrypted is found by its name alone, as the service reads the text.
+/// A time belongs to a value: it is found by five characters that are a hash of the field's name
+/// and value. So if an app without this feature overwrites a value, the old time does not apply to
+/// the new one. Encrypted fields are found by their name alone, because the service can read the
+/// text.
 ///
 /// ```text
 /// 1;mq3k0w8x:k3F_aP0c9d;mq3k1a00:Zz01b;mq3k2b11!9dk3F
@@ -17,7 +18,7 @@ public struct FieldTimes: Hashable, Sendable {
     private var values: [UInt32: Int64] = [:]
     private var removals: [UInt32: Int64] = [:]
 
-    /// How many removed fields a record remembers; the oldest give way.
+    /// The maximum number of removed fields; the oldest are dropped.
     static let removalLimit = 32
     private static let version = "1"
     private static let alphabet = Array(
@@ -28,7 +29,7 @@ public struct FieldTimes: Hashable, Sendable {
 
     public init() {}
 
-    /// Reads a field of times; what cannot be read has none.
+    /// Reads a field of times; an unreadable one has no times.
     public init(_ value: FieldValue?) {
         guard case .string(let text) = value else { return }
         let groups = text.utf8.split(separator: UInt8(ascii: ";"))
@@ -64,15 +65,15 @@ public struct FieldTimes: Hashable, Sendable {
         (Array(values.values) + Array(removals.values)).max()
     }
 
-    /// When the record was made anew under the name of one that was deleted; nil of the first of its name.
+    /// When the record was created with the name of a deleted one; nil for the first of its name.
     ///
-    /// Of two records of one name the one that was made last has no field of the other.
+    /// Of two records of one name, the one that was created last wins, without fields of the other.
     package var madeAnewMilliseconds: Int64? {
         get { values[Self.mark(of: Self.madeAnew)] }
         set { values[Self.mark(of: Self.madeAnew)] = newValue }
     }
 
-    /// When a field got the value that it has, or was removed.
+    /// When a field got its value, or was removed.
     package func milliseconds(of field: Field?, _ name: String) -> Int64? {
         if let field, field.value != nil { return values[Self.mark(of: field)] }
         return removals[Self.mark(ofName: name)]
@@ -94,7 +95,7 @@ public struct FieldTimes: Hashable, Sendable {
         set(Self.parentField(name), Self.parentName, milliseconds: milliseconds)
     }
 
-    /// Takes over what another record's times say of removed fields, but for those that are there.
+    /// Adds another record's times of removed fields, except for fields that exist here.
     mutating func takeRemovals(of other: FieldTimes, butFor fields: [Field]) {
         let there = Set(fields.map { Self.mark(ofName: $0.name) })
         for (mark, time) in other.removals where !there.contains(mark) {
@@ -112,7 +113,7 @@ public struct FieldTimes: Hashable, Sendable {
         return shifted
     }
 
-    /// A value has another form than before, and the time that it had.
+    /// Keeps the time of a value whose form has changed.
     fileprivate mutating func move(_ old: Field, to new: Field) {
         guard let time = values.removeValue(forKey: Self.mark(of: old)) else { return }
         values[Self.mark(of: new)] = time
@@ -152,7 +153,7 @@ public struct FieldTimes: Hashable, Sendable {
         }.joined()
     }
 
-    /// An order of values that is the same on every device.
+    /// An order of values that is equal on all devices.
     static func isOrdered(_ one: FieldValue, _ other: FieldValue) -> Bool {
         if case .string(let one) = one, case .string(let other) = other {
             return one.utf8.lexicographicallyPrecedes(other.utf8)
@@ -165,11 +166,11 @@ public struct FieldTimes: Hashable, Sendable {
 }
 
 extension RecordSnapshot {
-    /// Keeps the times of files that have another value since they were uploaded: they are the same files.
+    /// Keeps the times of files whose value changed by their upload.
     ///
     /// - Parameters:
     ///   - key: the field of times.
-    ///   - old: the record before, which differs in the values of files alone.
+    ///   - old: the record before, which differs only in the values of files.
     package mutating func carryFieldTimes(in key: String, from old: RecordSnapshot) {
         var times = FieldTimes(self[key])
         for field in fields {
@@ -190,15 +191,15 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
-    /// Notes in a field when each of the others was edited, and keeps when the record was made anew.
+    /// Sets the times of edited fields, and keeps the time at which the record was created again.
     ///
-    /// Every edit is later than the one it was made over, also when clocks disagree. What has no time yet
-    /// gets the service's modification date, as it will be another after the next save.
+    /// Every edit is later than the one before it, even if clocks disagree. A field without a time
+    /// gets the service's modification date, because that changes with the next save.
     /// - Parameters:
     ///   - key: the field of times.
     ///   - old: the record before the edit; nil when it is new.
     ///   - now: the time of the edit, in milliseconds since 1970.
-    ///   - rules: of fields whose edits are counted, or noted element by element.
+    ///   - rules: the rules of fields whose edits are counted, or recorded for each element.
     package mutating func stampFieldTimes(
         in key: String, over old: RecordSnapshot?, at now: Int64, rules: [String: FieldRule] = [:]
     ) {
@@ -237,7 +238,8 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
-    /// Notes that the record is another than the deleted one of its name: later than all that is known of that.
+    /// Marks the record as a new one with the name of a deleted one, later than all known edits of
+    /// that.
     package mutating func stampMakingAnew(
         in key: String, after deleted: RecordSnapshot?, at now: Int64
     ) {
@@ -247,7 +249,8 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
-    /// Moves all times, of a device that learns how its clock goes; not what is counted, nor places in lists.
+    /// Shifts all times, after a correction of the device's clock; counts and positions in lists
+    /// stay.
     package mutating func shiftFieldTimes(
         in key: String, by milliseconds: Int64, rules: [String: FieldRule] = [:]
     ) {

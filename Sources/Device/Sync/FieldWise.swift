@@ -1,31 +1,32 @@
 import StratusRecords
 
-/// Decides field by field: of each, the edit that was made last wins, unless the field has another rule.
+/// Resolves conflicts field by field: the last edit of each field wins, unless the field has
+/// another rule.
 ///
-/// The times of the edits travel with the record, in one field; see ``FieldTimes``. Where a value has no
-/// time, because an app wrote it that knows nothing of this, or because the schema has not the field, the
-/// service's modification date counts. At equal times one value wins on all devices. So the end depends
-/// on the edits alone, not on who syncs first.
+/// The times of the edits are stored in one field of the record; see ``FieldTimes``. For a value
+/// without a time, because an app without this feature wrote it or the schema lacks the field, the
+/// service's modification date is used. At equal times the same value wins on all devices. So the
+/// result depends only on the edits, not on the order of syncs.
 ///
-/// Add the field to the schema as a STRING, or let a development environment do so. Lists with a rule of
-/// their own take five characters there for each element, sequences about fifteen more.
+/// Add the field to the schema as a STRING, or let a development environment do so. A list with its
+/// own rule takes five characters for each element, a sequence about fifteen more.
 ///
 /// ```swift
 /// let resolver = FieldWise(rules: ["tags": .set, "steps": .sequence, "stock": .editCount])
 /// let cache = try CloudCache(path: path, container: .default(), resolver: resolver)
 /// ```
 public struct FieldWise: ConflictResolver {
-    /// The name that the field of times has unless the app gives another.
+    /// The default name of the field of times.
     public static let defaultFieldTimesKey = "stratusFieldTimes"
 
     public var fieldTimesKey: String?
-    /// The rules of those fields that have another than ``FieldRule/editDate``.
+    /// The rules of fields other than ``FieldRule/editDate``.
     public var fieldRules: [String: FieldRule]
 
     /// - Parameters:
-    ///   - fieldTimesKey: the field of records in which the times travel; nil where there shall be none.
-    ///   - rules: what counts for single fields. The same on all devices, as long as one of them has
-    ///     edits that it has not sent.
+    ///   - fieldTimesKey: the field of the times; nil for none.
+    ///   - rules: the rules of single fields. They must be the same on all devices while any device
+    ///     has unsent edits.
     public init(
         fieldTimesKey: String? = FieldWise.defaultFieldTimesKey, rules: [String: FieldRule] = [:]
     ) {
@@ -64,7 +65,7 @@ public struct FieldWise: ConflictResolver {
             client.wins(over: server) ? client.time : server.time,
             client.field == server.field ? client.time : nil)
         if let parentTime { times.setParent(merged.parentRecordName, milliseconds: parentTime) }
-        // Also of fields that neither has any more: a third device may.
+        // Also for fields that neither side has any more, because a third device may have them.
         times.takeRemovals(of: sides.serverTimes, butFor: merged.fields)
         times.takeRemovals(of: sides.clientTimes, butFor: merged.fields)
         if let fieldTimesKey, sides.haveTimes { merged[fieldTimesKey] = times.value }
@@ -76,18 +77,18 @@ public struct FieldWise: ConflictResolver {
     }
 }
 
-/// What one side has of a field, and since when.
+/// One side's value of a field, and its time.
 struct TimedField {
     var field: Field?
-    /// Nil where nothing is known of it: then it was not edited.
+    /// Nil if unknown: then the field was not edited.
     var time: Int64?
 
-    /// The same on both devices, whichever is the client.
+    /// Gives the same result on both devices, whichever is the client.
     func wins(over other: TimedField) -> Bool {
         if field == other.field { return false }
         let (time, otherTime) = (time ?? .min, other.time ?? .min)
         if time != otherTime { return time > otherTime }
-        // A value over none; then any order that is the same everywhere.
+        // A value wins over none; otherwise an order that is equal on all devices decides.
         guard let field, let value = field.value else { return false }
         guard let otherValue = other.field?.value else { return true }
         return FieldTimes.isOrdered(otherValue, value)
@@ -112,14 +113,15 @@ private struct Sides {
         names = Set(fields.map(\.name)).filter { $0 != key }.sorted()
     }
 
-    /// Whether this device writes times: where the schema has not their field, it does not.
+    /// Whether this device writes times; it does not if the schema lacks their field.
     var haveTimes: Bool {
         guard let key else { return false }
         return conflict.client[key] != nil || conflict.server[key] != nil
     }
 
-    /// One side deleted the record and made another of its name, of which the other side does not know: no
-    /// field of the deleted one gets into the new one, however late it was edited.
+    /// The resolution if one side deleted the record and created another of its name, unknown to
+    /// the other side: no field of the deleted record gets into the new one, however late it was
+    /// edited.
     var resolutionOfTwoRecords: ConflictResolution? {
         let (client, server) = (
             clientTimes.madeAnewMilliseconds, serverTimes.madeAnewMilliseconds
@@ -148,13 +150,13 @@ private struct Sides {
         let ancestor = conflict.ancestor?.field(name)
         let known = times.milliseconds(of: field, name)
         if rule == .editCount {
-            // An app that does not count has made one edit at the least.
+            // An app that does not count edits has made at least one.
             return TimedField(field: field, time: known ?? (field == ancestor ? nil : 1))
         }
         return TimedField(field: field, time: known ?? absent(field, ancestor, edited))
     }
 
-    /// Brings two lists together; false where the rule wants none, or where one side is no list.
+    /// Merges two lists; false if the rule does not apply to lists, or one side is not a list.
     func mergeLists(
         _ name: String, _ rule: FieldRule, _ merged: inout RecordSnapshot,
         _ times: inout FieldTimes
@@ -170,7 +172,7 @@ private struct Sides {
             [conflict.client.field(name), conflict.server.field(name)]
             .contains { $0?.isEncrypted == true }
         let elements = lists.merged(&times, areTimesKept: !isEncrypted)
-        // Lists of two types have nothing in common.
+        // Lists with different element types cannot be merged.
         guard let value = FieldValue.list(elements) else { return false }
         guard var field else { return true }
         field.isEncrypted = isEncrypted
@@ -200,7 +202,7 @@ private struct Sides {
                 ?? absent(field, ancestor, edited))
     }
 
-    /// The time of a value that has none of its own: unchanged, it is as old as the ancestor.
+    /// The time of a value without one: an unchanged value is as old as the ancestor.
     private func absent(_ field: Field?, _ ancestor: Field?, _ edited: Int64?) -> Int64? {
         if field == ancestor {
             return field == nil ? nil : conflict.ancestor?.system?.modifiedMilliseconds

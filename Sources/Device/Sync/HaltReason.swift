@@ -1,19 +1,21 @@
-/// Why a session stopped by itself; nothing is lost, the queue is kept.
+/// Why a session halted; nothing is lost, and the queue is kept.
 public enum HaltReason: Hashable, Sendable {
     /// No account, or the account is not ready. Ends with ``SyncSession/accountChanged(at:)``.
     case account(SyncFailure)
     /// The file belongs to another user than the one who is signed in. Nothing of it was sent, and
-    /// nothing was fetched into it. Ends with ``SyncSession/accountChanged(at:)``, when its user is
-    /// back; open another file for the user of now.
+    /// nothing was fetched into it. Ends with ``SyncSession/accountChanged(at:)`` when its user
+    /// signs in again; open another file for the current user.
     case otherAccount
-    /// The file has records that were made while nobody was signed in, and the app has not said that the user of now
-    /// gets them. Nothing of it was sent. Ends with a restart after it has.
+    /// The file has records that were made while nobody was signed in, and the app has not adopted
+    /// them for the current user. Nothing of it was sent. Ends with a restart after they were
+    /// adopted.
     case unclaimedRecords
-    /// The service refuses this app or this database. Ends with a restart, if the cause is gone.
+    /// The service refuses this app or this database. Ends with a restart, once the cause is
+    /// resolved.
     case refused(SyncFailure)
-    /// The same failure so many times in a row. Ends with a restart.
+    /// Too many consecutive failures; see `SyncSettings.maximumRetries`. Ends with a restart.
     case retriesExhausted(SyncFailure)
-    /// A resolver or policy of the app asked for it, for example because a record is newer than the
+    /// A resolver or policy of the app requested it, for example because a record is newer than the
     /// app.
     case requested(String)
     /// This device could not read or write its own file.

@@ -1,30 +1,32 @@
 import StratusRuntime
 
-/// How long to wait between operations: not at all for a few, then so many a second; longer after each
-/// failure, slowly shorter again.
+/// The pauses between operations: none for a burst, then a rate limit; longer after each failure,
+/// and slowly shorter again.
 ///
-/// A bucket of tokens sets the pace of a service that is well: a burst at once, then one operation
-/// whenever a token comes. After a failure there is a pause as well, which doubles at each further one
-/// and loses a third at each success: shortened faster, a client runs into the rate limit again (the
-/// lessons of CloudSyncSession). The service's own retry-after always counts, also over a restart.
+/// A token bucket limits the rate while there are no failures: a burst at once, then one operation
+/// per token. After a failure there is also a pause, which doubles at each further failure and is
+/// reduced by a third at each success: if it were reduced faster, a client would hit the rate limit
+/// again (a lesson of CloudSyncSession). The service's retry-after is always obeyed, even over a
+/// restart.
 public struct Pacer: Hashable, Sendable {
     /// The pause that follows the next operation, in seconds.
     public private(set) var delaySeconds: Double
 
-    /// When the pause is over, in seconds of the session's clock.
+    /// When the pause ends, in seconds of the session's clock.
     private var pauseEndSeconds: Double = 0
 
-    /// What the service asked for last, in seconds of the session's clock; no restart shortens it.
+    /// When the service's last retry-after ends, in seconds of the session's clock; a restart does
+    /// not shorten it.
     private var serviceUptimeSeconds = -Double.infinity
 
     private let minimumSeconds: Double
     private let maximumSeconds: Double
     private let firstRetrySeconds: Double
-    /// Nil where there is no bound.
+    /// Nil for no limit.
     private let rate: TokenBucket.Rate?
     private var bucket = TokenBucket(atMilliseconds: 0)
 
-    /// The longest that chance adds to a pause after a failure, as a share of it.
+    /// The maximum random addition to a pause after a failure, as a fraction of it.
     public static let longestJitter = 0.25
 
     public init(_ settings: SyncSettings) {
@@ -47,26 +49,26 @@ public struct Pacer: Hashable, Sendable {
     public var readyUptimeSeconds: Double {
         guard let rate, bucket.tokens < 1 else { return pauseEndSeconds }
         let filledSeconds = Double(bucket.filledMilliseconds) / 1_000
-        // A token that is there but for a rounding is there.
+        // Tolerates a rounding error in the number of tokens.
         return max(pauseEndSeconds, filledSeconds + bucket.secondsUntil(1 - 1e-9, rate))
     }
 
-    /// Takes note that an operation begins at this time.
+    /// Notes that an operation begins at this time.
     public mutating func began(at uptimeSeconds: Double) {
         guard let rate else { return }
         bucket.fill(rate, atMilliseconds: Int64((uptimeSeconds * 1_000).rounded()))
         bucket.take(1, debtLimit: 0)
     }
 
-    /// Takes note that an operation succeeded at this time.
+    /// Notes that an operation succeeded at this time.
     public mutating func succeeded(at uptimeSeconds: Double) {
         delaySeconds = max(minimumSeconds, delaySeconds * 2 / 3)
-        // Once nothing but a hundredth of a second is left of a penalty, it is over.
+        // A penalty of less than a hundredth of a second is dropped.
         if delaySeconds < 0.01 { delaySeconds = minimumSeconds }
         pauseEndSeconds = uptimeSeconds + delaySeconds
     }
 
-    /// Takes note that an operation failed at this time, and how long the service asked to wait.
+    /// Notes that an operation failed at this time, and how long the service asked to wait.
     ///
     /// - Parameters:
     ///   - uptimeSeconds: now, by the session's clock.
@@ -74,7 +76,7 @@ public struct Pacer: Hashable, Sendable {
     ///   - ceilingSeconds: a shorter ceiling than the settings' own, for failures that cost the
     ///     service nothing.
     ///   - random: a number from 0 up to 1 that lengthens this pause by up to ``longestJitter``, so
-    ///     that many devices do not come back in step.
+    ///     that devices do not retry at the same moment.
     public mutating func failed(
         at uptimeSeconds: Double, retryAfterSeconds: Double? = nil, ceilingSeconds: Double? = nil,
         random: Double = 0
@@ -88,10 +90,11 @@ public struct Pacer: Hashable, Sendable {
         pauseEndSeconds = max(uptimeSeconds + delaySeconds + jitter, serviceUptimeSeconds)
     }
 
-    /// Lets the next operation start at once, as at a restart by hand, unless the service asked to
+    /// Lets the next operation start at once, as at a manual restart, unless the service asked to
     /// wait longer.
     ///
-    /// - Parameter isObedient: false for a single request by hand, whatever the service said.
+    /// - Parameter isObedient: false ignores the service's retry-after, for a single manual
+    ///   request.
     /// - Parameter uptimeSeconds: now, by the session's clock.
     public mutating func reset(at uptimeSeconds: Double, isObedient: Bool = true) {
         if !isObedient { serviceUptimeSeconds = -.infinity }

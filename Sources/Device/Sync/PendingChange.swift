@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// A local change that the service has not confirmed yet. A record has one at the most.
+/// A local change that the service has not confirmed yet. A record has at most one.
 public struct PendingChange: Hashable, Sendable {
     public enum Kind: Int, Hashable, Sendable {
         case save = 0
@@ -10,11 +10,11 @@ public struct PendingChange: Hashable, Sendable {
     public var id: RecordID
     public var kind: Kind
 
-    /// Counts the edits of this record since it was last in step with the service. An answer to an
-    /// older generation does not confirm a newer one (the queued double edit).
+    /// Counts the edits of this record since it was last synced. An answer to an older generation
+    /// does not confirm a newer one.
     public var generation: Int64
 
-    /// How many times the resolver was asked about it.
+    /// How many times the resolver was called for it.
     public var conflictRounds: Int
 
     /// How many times it failed for an unexplained reason.
@@ -30,13 +30,13 @@ public struct PendingChange: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// The change that takes the place of this one when the record is changed again: the last edit
-    /// wins, a save is dropped when a delete follows, and earlier failures are forgiven.
+    /// The change that replaces this one when the record is changed again: the last edit wins, a
+    /// save is dropped when a deletion follows, and earlier failures are reset.
     public func followed(by kind: Kind) -> PendingChange {
         PendingChange(id: id, kind: kind, generation: generation + 1)
     }
 
-    /// The one change per record that a list of changes comes to, in the order of first mention.
+    /// Merges a list of changes into one per record, in the order of first mention.
     public static func deduplicated(_ changes: [PendingChange]) -> [PendingChange] {
         var places: [RecordID: Int] = [:]
         var result: [PendingChange] = []

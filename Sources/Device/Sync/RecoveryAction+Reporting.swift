@@ -1,11 +1,12 @@
 import StratusRecords
 
 extension RecoveryAction {
-    /// The recovery for a request where the app deals with whatever no retry cures.
+    /// The recovery action for a request, where the app handles errors that a retry does not
+    /// resolve.
     ///
-    /// The retry list is `CKSyncEngine`'s own, and `serverResponseLost`: nobody knows whether the
-    /// request was served, and a change that is told as failed would be lost in most apps.
-    /// `limitExceeded` is halved, as only the session knows how much went into the request.
+    /// The retried errors are those of `CKSyncEngine`, and `serverResponseLost`: it is unknown
+    /// whether the request was served, and most apps would lose a change that is reported as
+    /// failed. After `limitExceeded` the batch is halved, because only the session knows its size.
     public static func forReportingRequest(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost: .awaitNetwork
@@ -19,7 +20,8 @@ extension RecoveryAction {
         }
     }
 
-    /// The recovery for one item where the app deals with whatever no retry cures.
+    /// The recovery action for one item, where the app handles errors that a retry does not
+    /// resolve.
     public static func forReportingItem(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch forReportingRequest(code) {
         case .split, .refetch: .report
@@ -27,7 +29,7 @@ extension RecoveryAction {
         }
     }
 
-    /// Whether the session tries again by itself, without the app.
+    /// Whether the session retries without the app.
     package var isRetry: Bool {
         switch self {
         case .awaitNetwork, .slowDown, .requeue: true

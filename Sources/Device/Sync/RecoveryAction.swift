@@ -1,47 +1,47 @@
 import StratusRecords
 
-/// What the sync layer does about an error: one table for all codes.
+/// How the sync layer recovers from an error: one table for all codes.
 ///
-/// The same code can mean the whole request or one item of it; ``forRequest(_:)`` and
-/// ``forSave(_:)``, ``forDelete(_:)`` and ``forZone(_:)`` tell which.
+/// A code can concern the whole request or one item of it: see ``forRequest(_:)``, and
+/// ``forSave(_:)``, ``forDelete(_:)`` and ``forZone(_:)``.
 public enum RecoveryAction: Hashable, Sendable {
-    /// Retry with backoff for as long as it takes; the network is to blame.
+    /// Retry with backoff without limit: the network is missing.
     case awaitNetwork
     /// Retry with backoff, obey retry-after, count the retry.
     case slowDown
-    /// Keep the queue, tell the app, retry seldom.
+    /// Keep the queue, notify the app, retry at long intervals.
     case awaitQuota
     /// Halve the batch.
     case split
-    /// Give ancestor, client and server record to the resolver; send again.
+    /// Pass ancestor, client and server record to the resolver; send again.
     case resolveConflict
-    /// Back to pending, as it was, at no charge.
+    /// Make it pending again, without counting an attempt.
     case requeue
-    /// The record was deleted elsewhere: ask the resolver what becomes of the local edit.
+    /// The record was deleted elsewhere: ask the resolver about the local edit.
     case decideDeletion
-    /// What was asked for is already so.
+    /// Confirm the change: the requested state exists already.
     case confirm
-    /// The zone is missing: find out whether somebody deleted it, else create it, and requeue.
+    /// The zone is missing: find out whether it was deleted; if not, create it and requeue.
     case recreateZone
-    /// The person removed the app's data in the settings: tell the app, follow the policy.
+    /// The person removed the app's data in the settings: notify the app, follow the policy.
     case purgeZone
     /// Drop the change token, fetch in full, reconcile deletions by comparison.
     case refetch
-    /// Halt until the account is back; the queue is kept.
+    /// Halt until the account is available again; the queue is kept.
     case awaitAccount
     /// Halt with the error as the reason.
     case halt
-    /// Put the item on the list that needs attention, with its error; the rest goes on.
+    /// Add the item to the list that needs attention, with its error; continue with the others.
     case setAside
-    /// Retry up to the bound, an item behind all others, then give up on the item or halt the
+    /// Retry up to the limit, an item after all others; then set the item aside or halt the
     /// session.
     case retryWithinBound
-    /// Take it from the queue and tell the app, whose business it is from now on.
+    /// Remove it from the queue and report it to the app, which must handle it.
     case report
 }
 
 extension RecoveryAction {
-    /// The recovery when the whole request failed.
+    /// The recovery action when the whole request failed.
     public static func forRequest(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost: .awaitNetwork
@@ -65,7 +65,7 @@ extension RecoveryAction {
         }
     }
 
-    /// The recovery when one record of a request could not be saved.
+    /// The recovery action when one record of a request could not be saved.
     public static func forSave(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .serverRecordChanged: .resolveConflict
@@ -76,27 +76,27 @@ extension RecoveryAction {
             .limitExceeded, .participantMayNeedVerification, .alreadyShared,
             .tooManyParticipants, .participantAlreadyInvited:
             .setAside
-        // What a record refers to, or what refers to it, may be in a later batch.
+        // The record that a reference needs may be in a later batch.
         case .changeTokenExpired, .partialFailure, .referenceViolation: .retryWithinBound
         default: forRequest(code)
         }
     }
 
-    /// The recovery when one record of a request could not be deleted.
+    /// The recovery action when one record of a request could not be deleted.
     public static func forDelete(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
-        // What shall be gone is gone, alone or with its zone.
+        // The record is already deleted, alone or with its zone.
         case .unknownItem, .zoneNotFound, .userDeletedZone: .confirm
         default: forSave(code)
         }
     }
 
-    /// The recovery when one zone of a request could not be created or deleted.
+    /// The recovery action when one zone of a request could not be created or deleted.
     public static func forZone(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
         case .zoneNotFound, .userDeletedZone: .confirm
         case .batchRequestFailed, .operationCancelled: .requeue
-        // One zone that cannot be is no reason to stop the others.
+        // An invalid zone does not stop the others.
         case .invalidArguments, .permissionFailure, .badDatabase, .limitExceeded,
             .constraintViolation, .serverRejectedRequest:
             .setAside

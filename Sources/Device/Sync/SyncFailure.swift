@@ -1,19 +1,20 @@
 import StratusRecords
 
-/// An error of the service as the sync layer sees it: its code, how long to wait, and what is intact.
+/// An error of the service for the sync layer: its code, the retry-after and the last intact
+/// version.
 public struct SyncFailure: Error, Hashable, Sendable {
     public var code: FrameworkErrorCode
 
     /// How long the service asked to wait, in seconds.
     public var retryAfterSeconds: Double?
 
-    /// With `changeTokenExpired`: the last version of the history that the device and the service have in
-    /// common. What was received at or below it and is missing was deleted; what was received above it was
-    /// lost, and is sent again. Nil where the service does not say: then what is missing counts as deleted,
-    /// and the app is told.
+    /// With `changeTokenExpired`: the last version of the history that the device and the service
+    /// share. Records that were received at or below it and are missing were deleted; records that
+    /// were received above it were lost, and are sent again. Nil if the service names none: then
+    /// missing records count as deleted, and are reported to the app.
     public var lastIntactVersion: Int64?
 
-    /// What the framework said, for a log or a status line.
+    /// The framework's message, for a log or a status line.
     public var message: String
 
     public init(
@@ -26,7 +27,7 @@ public struct SyncFailure: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// Takes an error of the framework; whatever is no `CKError` counts as an internal error.
+    /// Makes a failure from an error; one that is not a `CKError` counts as an internal error.
     public init(_ error: any Error) {
         guard let error = error as? any FrameworkError else {
             self.init(.internalError, message: "\(error)")

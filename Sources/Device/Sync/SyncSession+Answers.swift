@@ -1,11 +1,11 @@
 import StratusRecords
 
-/// What came of a session's operations.
+/// The outcomes of a session's operations.
 extension SyncSession {
-    /// The zones were created and deleted, each with its own outcome.
+    /// Notes the outcome of creating and deleting zones, for each zone.
     ///
-    /// - Returns: the zones whose state the shell must remember now. One that was refused for good is
-    ///   to be set aside with all that waits for it; the others go on.
+    /// - Returns: the zones whose state the driver must store now. One that was refused permanently
+    ///   must be set aside with its changes; the others continue.
     public mutating func zonesModified(
         created: [ZoneID: SyncFailure?], deleted: [ZoneID: SyncFailure?], at uptimeSeconds: Double
     ) -> (created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure]) {
@@ -14,7 +14,7 @@ extension SyncSession {
         var refused: [ZoneID: SyncFailure] = [:]
         var failure: SyncFailure?
         var hasReported = false
-        /// - Returns: whether the problem is only told, and the zone is not asked for again.
+        /// - Returns: whether the problem is only reported, and the zone is not requested again.
         func isOnlyReported(_ problem: SyncFailure, of zone: ZoneID) -> Bool {
             switch recovery(forZone: problem.code) {
             case .report:
@@ -48,7 +48,7 @@ extension SyncSession {
         if settings.failurePolicy == .heal { fetchBeforeSending(into: madeZones) }
         zoneBatchSize.accepted(itemCount: created.count + deleted.count)
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
-            // Nobody could be served: as if the request had failed.
+            // No zone could be served: the same as a failed request.
             _ = failed(failure, at: uptimeSeconds)
         } else {
             succeeded(at: uptimeSeconds)
@@ -56,10 +56,11 @@ extension SyncSession {
         return (madeZones, goneZones, refused)
     }
 
-    /// A new zone has a change token before anything is sent into it: so the first fetch does not come after a save
-    /// whose answer was lost, of which it could not tell whether it never arrived or was deleted since.
+    /// Fetches new zones before anything is sent into them. Otherwise, after a save whose answer
+    /// was lost, the first fetch could not show whether the save never arrived or the record was
+    /// deleted since.
     private mutating func fetchBeforeSending(into zones: [ZoneID]) {
-        // Else the database's changes come first, and name them.
+        // Otherwise the database's changes are fetched first, and name the zones.
         guard !needsDatabaseFetch else { return }
         for zone in zones where settings.zones.contains(zone) && !zonesToFetch.contains(zone) {
             zonesToFetch.append(zone)
@@ -73,12 +74,12 @@ extension SyncSession {
         succeeded(at: uptimeSeconds)
     }
 
-    /// All pages of the database's changes were fetched and written down.
+    /// Notes that all pages of the database's changes were fetched and stored.
     ///
-    /// - Parameter deleted: also zones of ``zonesInDoubt`` that are not worth making again.
+    /// - Parameter deleted: also zones of ``zonesInDoubt`` that need not be created again.
     /// - Parameter changed: the zones with changes.
     /// - Parameter uptimeSeconds: now, by the session's clock.
-    /// - Returns: zones that are missing although nobody deleted them: the shell marks them to be
+    /// - Returns: zones that are missing without having been deleted: the driver marks them to be
     ///   created, clears the system fields of their records and queues these again.
     public mutating func databaseFetched(
         changed: [ZoneID], deleted: [ZoneID], at uptimeSeconds: Double
@@ -90,7 +91,7 @@ extension SyncSession {
         zonesGivenUp = []
         zonesExpired = []
         expiredFetches.remove(.fetchDatabaseChanges)
-        // A zone that changed is there, also if it was missing a moment ago.
+        // A changed zone exists, even if it was missing a moment ago.
         let missing = zonesInDoubt.filter { !changed.contains($0) }
         zonesInDoubt = []
         for zone in missing { zoneWanted(zone) }
@@ -104,12 +105,12 @@ extension SyncSession {
         planFetch(after: uptimeSeconds)
         if areZonesDone { owesSend = true }
         succeeded(at: uptimeSeconds)
-        // Its zones are fetched in the same round.
+        // The zones are fetched in the same round.
         isFetchingRound = !areZonesDone
         return missing
     }
 
-    /// A page of a zone's changes was fetched and written down with its token.
+    /// Notes that a page of a zone's changes was fetched and stored with its token.
     public mutating func zonePageFetched(
         _ zone: ZoneID, moreComing: Bool, hasPendingChanges: Bool, at uptimeSeconds: Double
     ) {
@@ -123,7 +124,7 @@ extension SyncSession {
         succeeded(at: uptimeSeconds)
     }
 
-    /// A batch was answered item by item.
+    /// Notes the outcomes of a batch's items.
     ///
     /// - Returns: one verdict per outcome, in the same order.
     public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict]
@@ -149,10 +150,11 @@ extension SyncSession {
         if let worst, !hasProgress {
             withoutProgress(worst, at: uptimeSeconds)
         } else if let failure = fruitless(outcomes, verdicts) {
-            // Whoever adds the same again and again is slowed down.
+            // Slows down an app that adds the same failing changes again and again.
             penalise(failure, isCounted: true, at: uptimeSeconds)
         } else if let worst, recovery(forRequest: worst.code) == .slowDown {
-            // Part of the batch was throttled: what got through does not make the pause shorter.
+            // A part of the batch was throttled, so the other items' success does not shorten the
+            // pause.
             finishOperation()
             pacer.failed(
                 at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds, random: random())
@@ -162,26 +164,26 @@ extension SyncSession {
         return verdicts
     }
 
-    /// There was nothing to send after all; no request was made.
+    /// Notes that there was nothing to send and no request was made.
     public mutating func nothingToSend() {
         hasPendingChanges = false
         owesSend = false
         operation = nil
     }
 
-    /// Whether anything is left that can be sent, after a batch was written down or a change undone.
+    /// Sets whether anything is left to send, after a batch was stored or a change was undone.
     public mutating func setHasPendingChanges(_ hasPendingChanges: Bool) {
         self.hasPendingChanges = hasPendingChanges
     }
 
-    /// An operation failed as a whole.
+    /// Notes that an operation failed as a whole.
     ///
     /// - Parameters:
     ///   - batchItemCount: how many items the batch had, if it was one.
-    ///   - batchOwners: the owners of the zones into which it had saves.
+    ///   - batchOwners: the owners of the zones of its saves.
     ///   - failure: why it failed.
     ///   - uptimeSeconds: now, by the session's clock.
-    /// - Returns: what the shell must write down.
+    /// - Returns: what the driver must store.
     public mutating func failed(
         _ failure: SyncFailure, batchItemCount: Int = 0, batchOwners: Set<String> = [],
         at uptimeSeconds: Double
@@ -199,7 +201,7 @@ extension SyncSession {
         case (let recovery, .modifyZones(let create, let delete))
         where recovery != .report && self.recovery(forZone: failure.code) == .setAside
             && create.count + delete.count > 1:
-            // Which zone is meant shows when each has its own request.
+            // Separate requests show which zone the error is about.
             _ = zoneBatchSize.refused(itemCount: create.count + delete.count)
             penalise(failure, isCounted: false, at: uptimeSeconds)
         case (.split, .send):
@@ -219,7 +221,7 @@ extension SyncSession {
         case (.halt, _): halt(.refused(failure))
         case (.refetch, .fetchDatabaseChanges):
             _ = expired(.fetchDatabaseChanges, failure, at: uptimeSeconds)
-            // What forgot the token may have forgotten the subscription too.
+            // A service that lost the token may have lost the subscription too.
             if settings.failurePolicy == .heal { needsSubscription = settings.savesSubscription }
             return .dropDatabaseToken
         case (.refetch, .fetchZoneChanges(let zone)):
@@ -241,7 +243,8 @@ extension SyncSession {
         return nil
     }
 
-    /// The operation was cancelled by this device: everything stays as it was, at no charge.
+    /// Notes that this device cancelled the operation: everything stays unchanged, without a
+    /// penalty.
     public mutating func cancelled() {
         if operation == .fetchDatabaseChanges { needsDatabaseFetch = true }
         finishOperation()
@@ -278,7 +281,7 @@ extension SyncSession {
         }
     }
 
-    /// Every item of a batch failed for a reason that may pass.
+    /// Handles a batch in which every item failed with a transient error.
     private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
         switch recovery(forRequest: failure.code) {
         case .awaitQuota: penalise(failure, isCounted: false, at: uptimeSeconds)
@@ -323,8 +326,8 @@ extension SyncSession {
             ceilingSeconds: ceilingSeconds, random: random())
         guard isCounted else { return }
         retryCount += 1
-        // A service that is overloaded or down says when to come again: at the slowest pace, for as
-        // long as it takes.
+        // An overloaded or unavailable service names a retry-after: retry at the slowest pace,
+        // without limit.
         let isAsked =
             settings.failurePolicy == .heal && recovery(forRequest: failure.code) == .slowDown
         if retryCount > settings.maximumRetries, !isAsked { halt = .retriesExhausted(failure) }

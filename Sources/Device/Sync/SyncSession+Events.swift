@@ -1,8 +1,8 @@
 import StratusRecords
 
-/// What happens outside a session.
+/// Events from outside a session.
 extension SyncSession {
-    /// A local change was written to the queue. Waits a little for further ones.
+    /// Notes that a local change was queued. Waits briefly for further ones.
     public mutating func localChange(at uptimeSeconds: Double) {
         let wasPending = hasPendingChanges
         hasPendingChanges = true
@@ -12,7 +12,7 @@ extension SyncSession {
         }
     }
 
-    /// A zone shall exist; asked for once, remembered by the shell when it does.
+    /// Adds a zone to create; it is requested once, and stored by the driver when it exists.
     public mutating func zoneWanted(_ zone: ZoneID) {
         guard !zone.isDefault, !zonesToCreate.contains(zone) else { return }
         guard !zonesToDelete.contains(zone) else {
@@ -22,14 +22,14 @@ extension SyncSession {
         zonesToCreate.append(zone)
     }
 
-    /// A zone shall not exist any more.
+    /// Adds a zone to delete.
     public mutating func zoneUnwanted(_ zone: ZoneID) {
         forget(zone)
         zonesToReplace.remove(zone)
         if !zone.isDefault, !zonesToDelete.contains(zone) { zonesToDelete.append(zone) }
     }
 
-    /// The service hinted that something changed, and perhaps in which zone.
+    /// Notes a hint of the service that something changed, and perhaps in which zone.
     public mutating func notified(of zone: ZoneID? = nil) {
         guard let zone, !zone.isDefault, settings.zones.contains(zone) else {
             needsDatabaseFetch = true
@@ -40,21 +40,21 @@ extension SyncSession {
         if !zonesToFetch.contains(zone) { zonesToFetch.append(zone) }
     }
 
-    /// The service tells of changes from now on; what came before may have been missed.
+    /// Notes that changes are reported from now on; earlier ones may have been missed.
     public mutating func channelOpened() {
         isListening = true
         needsDatabaseFetch = true
     }
 
-    /// The service tells of nothing any more: changes are asked for again from time to time.
+    /// Notes that changes are no longer reported: they are fetched at intervals again.
     public mutating func channelClosed(at uptimeSeconds: Double) {
         guard isListening else { return }
         isListening = false
         planFetch(after: uptimeSeconds)
     }
 
-    /// Plans the next fetch that nobody asks for; while the service tells of changes, the one that comes
-    /// with saving the subscription again.
+    /// Plans the next regular fetch; while a listener is open, the one when the subscription is
+    /// saved again.
     mutating func planFetch(after uptimeSeconds: Double) {
         let hearsOfChanges = isListening && settings.savesSubscription && !needsSubscription
         let saved = subscriptionUptimeSeconds ?? uptimeSeconds
@@ -69,7 +69,7 @@ extension SyncSession {
             ? nil : next.map { max(saved + settings.subscriptionIntervalSeconds, $0) }
     }
 
-    /// The time for a fetch has come that nobody asked for.
+    /// Begins a planned fetch.
     mutating func fetchIsDue(at uptimeSeconds: Double) {
         nextFetchUptimeSeconds = nil
         needsDatabaseFetch = true
@@ -77,11 +77,11 @@ extension SyncSession {
             let saved = subscriptionUptimeSeconds,
             uptimeSeconds >= saved + settings.subscriptionIntervalSeconds
         else { return }
-        // Whoever deleted it told nobody; saving it once more changes nothing.
+        // The subscription may have been deleted without notice; saving it again is harmless.
         needsSubscription = true
     }
 
-    /// These zones are known to have changed, as the shell wrote down.
+    /// Notes zones that changed, as stored by the driver.
     public mutating func zonesChanged(_ zones: [ZoneID]) {
         for zone in zones
         where settings.zones.contains(zone) && !zone.isDefault && !zonesToFetch.contains(zone)
@@ -91,14 +91,15 @@ extension SyncSession {
         }
     }
 
-    /// The zone to fetch is not known on this device: the database's changes tell of it, if it is.
+    /// Notes that the zone to fetch is unknown on this device: if it exists, the database's changes
+    /// name it.
     public mutating func zoneIsUnknown(_ zone: ZoneID) {
         forget(zone)
         needsDatabaseFetch = true
         operation = nil
     }
 
-    /// The app asked for this activity by hand: an earlier failure delays nothing.
+    /// Begins an activity that the app requested: an earlier failure does not delay it.
     public mutating func begin(_ activity: SyncActivity, at uptimeSeconds: Double) {
         halt = nil
         retryCount = 0
@@ -112,14 +113,15 @@ extension SyncSession {
         }
     }
 
-    /// These zones, and no others, are to be created and deleted.
+    /// Sets the zones to create and delete, replacing the former ones.
     public mutating func setZonesToModify(create: [ZoneID], delete: [ZoneID]) {
         zonesToCreate = create
         zonesToDelete = delete
         zonesToReplace = []
     }
 
-    /// A person asked to sync now: nothing waits for further changes, everything is fetched.
+    /// Starts a sync that a person requested: without waiting for further changes, and with a fetch
+    /// of everything.
     public mutating func syncNow(at uptimeSeconds: Double) {
         needsDatabaseFetch = true
         sendNotBeforeUptimeSeconds = 0
@@ -137,7 +139,8 @@ extension SyncSession {
         syncNow(at: uptimeSeconds)
     }
 
-    /// The account came, went or changed. Ends a halt whose cause was the account.
+    /// Notes that the account was signed in, signed out or replaced. Ends a halt that the account
+    /// caused.
     public mutating func accountChanged(at uptimeSeconds: Double) {
         switch halt {
         case .account, .otherAccount: restart(at: uptimeSeconds)
@@ -146,7 +149,7 @@ extension SyncSession {
         needsDatabaseFetch = true
     }
 
-    /// The network came back: what waited for it goes on at once.
+    /// Notes that the network is back: operations that waited for it continue at once.
     public mutating func networkBecameReachable(at uptimeSeconds: Double) {
         guard !isNetworkReachable else { return }
         isNetworkReachable = true
@@ -154,26 +157,26 @@ extension SyncSession {
         needsDatabaseFetch = true
     }
 
-    /// Turns syncing on or off; the queue is kept and grows meanwhile.
+    /// Turns syncing on or off; while it is off the queue is kept, and can grow.
     public mutating func setEnabled(_ isEnabled: Bool, at uptimeSeconds: Double) {
         guard isEnabled != self.isEnabled else { return }
         self.isEnabled = isEnabled
         if isEnabled { restart(at: uptimeSeconds) }
     }
 
-    /// Halts for a reason that the shell or the app found.
+    /// Halts for a reason of the driver or the app.
     public mutating func halt(_ reason: HaltReason) {
         operation = nil
         halt = reason
     }
 
-    /// A zone that was to be deleted is gone; it is made again if somebody wants it.
+    /// Notes that a zone was deleted; it is created again if it is wanted.
     mutating func deletionDone(of zone: ZoneID) {
         zonesToDelete.removeAll { $0 == zone }
         if zonesToReplace.remove(zone) != nil { zoneWanted(zone) }
     }
 
-    /// Forgets all work on a zone that is no more.
+    /// Removes all work on a zone that no longer exists.
     mutating func forget(_ zone: ZoneID) {
         zonesToCreate.removeAll { $0 == zone }
         zonesToFetch.removeAll { $0 == zone }

@@ -1,14 +1,14 @@
 import StratusRecords
 
-/// A full quota withholds the saves of those whose it is, and nothing else: deletions make room, and
-/// in a shared database each owner has a quota of their own.
+/// An exceeded quota withholds only the saves into its owner's zones: deletions free storage, and
+/// in a shared database each owner has their own quota.
 extension SyncSession {
-    /// The owners into whose zones no save goes now.
+    /// The owners whose zones get no saves now.
     public var withheldOwners: Set<String> { Set(quotaRetries.keys) }
 
-    /// Notes a full quota.
+    /// Notes an exceeded quota.
     ///
-    /// - Parameter owner: nil where it is not known whose it is; then nothing is sent for a while.
+    /// - Parameter owner: nil if the owner is unknown; then nothing is sent for a while.
     mutating func awaitQuota(
         _ failure: SyncFailure, of owner: String?, at uptimeSeconds: Double
     ) {
@@ -23,7 +23,7 @@ extension SyncSession {
         }
     }
 
-    /// Lets saves go out again whose time has come.
+    /// Resumes saves whose retry time has come.
     mutating func resumeSaves(at uptimeSeconds: Double) {
         let due = quotaRetries.filter { $0.value <= uptimeSeconds }
         guard !due.isEmpty else { return }
@@ -31,7 +31,7 @@ extension SyncSession {
         hasPendingChanges = true
     }
 
-    /// Deletions have made room: what waits for it is tried again after them.
+    /// Resumes saves after deletions have freed storage.
     mutating func resumeSaves(after outcomes: [ItemOutcome], at uptimeSeconds: Double) {
         for outcome in outcomes where outcome.failure == nil && outcome.change.kind == .delete {
             let owner = outcome.change.id.zoneID.ownerName

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// What differs where the app deals with failures, as `CKSyncEngine` has it.
+/// The differences when the app handles failures, as with `CKSyncEngine`.
 extension SyncSession {
     package func recovery(forRequest code: FrameworkErrorCode) -> RecoveryAction {
         settings.failurePolicy == .heal ? .forRequest(code) : .forReportingRequest(code)
@@ -17,10 +17,10 @@ extension SyncSession {
         settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
     }
 
-    /// A change token is no more. Whoever asks anew without one cannot be told so again, so the next
-    /// request follows at once, and only a service that does say so again is a failing one.
+    /// Handles an expired change token. A fetch without a token cannot fail with an expired one, so
+    /// the next request follows at once; if the service reports it again, that counts as a failure.
     ///
-    /// - Returns: whether it is this device's to find out what that means.
+    /// - Returns: whether this device must find out what that means.
     mutating func expired(
         _ fetch: SyncOperation, _ failure: SyncFailure, at uptimeSeconds: Double
     ) -> Bool {
@@ -36,10 +36,10 @@ extension SyncSession {
         return false
     }
 
-    /// Batches in a row of which nothing was saved.
+    /// Consecutive batches without any saved item.
     static let fruitlessBatchLimit = 20
 
-    /// The failure that slows an app down which adds what fails again and again.
+    /// The failure that slows down an app which adds failing changes again and again.
     mutating func fruitless(
         _ outcomes: [ItemOutcome], _ verdicts: [ItemVerdict]
     ) -> SyncFailure? {
@@ -53,7 +53,8 @@ extension SyncSession {
         return outcomes.lazy.compactMap(\.failure).first
     }
 
-    /// The app was told of a failure: the operation is not repeated until there is a reason to.
+    /// Gives up an operation whose failure was reported to the app, until there is a reason to
+    /// repeat it.
     mutating func giveUp(
         _ given: SyncOperation, _ failure: SyncFailure, at uptimeSeconds: Double
     ) {
@@ -67,10 +68,10 @@ extension SyncSession {
         case .fetchZoneChanges(let zone):
             if failure.code == .zoneNotFound || failure.code == .userDeletedZone {
                 zonesToFetch.removeAll { $0 == zone }
-                // The database's changes tell why a zone is gone.
+                // The database's changes show why the zone is missing.
                 needsDatabaseFetch = true
             } else {
-                // Its changes are still to be fetched.
+                // Its changes must still be fetched.
                 zonesGivenUp.insert(zone)
             }
         case .saveSubscription: needsSubscription = false

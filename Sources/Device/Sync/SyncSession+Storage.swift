@@ -1,7 +1,7 @@
-/// A device without room.
+/// A device whose storage is full.
 extension SyncSession {
-    /// The device could not write down what came of the operation, as it has no room: the same is done
-    /// again after a pause, for as long as it takes.
+    /// Notes that the outcome of the operation could not be stored because the device's storage is
+    /// full: the operation is repeated after a pause, without limit.
     public mutating func storageFailed(_ failure: SyncFailure, at uptimeSeconds: Double) {
         if operation == .fetchDatabaseChanges { needsDatabaseFetch = true }
         penalise(

@@ -1,64 +1,65 @@
 import StratusRecords
 
-/// All decisions of syncing one database, as a value: no clock, no waiting, no input or output.
+/// The decisions of syncing one database, as a value without clock, waiting, input or output.
 ///
-/// A shell asks `next(at:)` what to do, does it, and tells the session what came of it; events from
-/// outside are told as they happen. Times are seconds of any clock that never goes back.
+/// A driver calls `next(at:)`, performs the step, and passes the outcome to the session, as well as
+/// events from outside. Times are seconds of any monotonic clock.
 ///
 /// Invariants:
-/// * One operation at a time; what it shall do is decided when it starts, not before.
-/// * Zones and the subscription come first, and once: the shell remembers them.
-/// * Changes are fetched before local ones are sent, so that saves go out with fresh change tags;
-///   after each round of fetching one batch is sent before another round, so that neither starves.
-/// * A round of fetching is one operation to the pace: the database, then its zones, page by page.
-/// * A failure takes nothing out of the queue: only a confirmed item leaves it.
+/// * There is one operation at a time; its content is decided when it starts.
+/// * Zones and the subscription are created first, and once: the driver stores them.
+/// * Changes are fetched before local ones are sent, so that saves have current change tags; after
+///   each fetch round one batch is sent before the next round, so that neither starves.
+/// * A fetch round counts as one operation for the pacer: the database, then its zones, page by
+///   page.
+/// * A failure removes nothing from the queue: only a confirmed item leaves it.
 public struct SyncSession: Sendable {
     public let settings: SyncSettings
 
     // What is to be done.
     var zonesToCreate: [ZoneID]
     var zonesToDelete: [ZoneID]
-    /// Zones that were deleted and are wanted again: the old content must go first.
+    /// Zones that were deleted and are wanted again: the old content must be deleted first.
     var zonesToReplace: Set<ZoneID> = []
     public internal(set) var zonesToFetch: [ZoneID]
-    /// Which of them are fetched now, and which first.
+    /// Which of the zones are fetched now, and which first.
     public var focus = FetchFocus()
-    /// Zones that somebody hinted at while a page of theirs was under way.
+    /// Zones for which a hint arrived while a page of theirs was fetched.
     var zonesToFetchAgain: Set<ZoneID> = []
-    /// Those of the zones to fetch that failed for good; they wait for a reason to try again: a change,
-    /// the next fetch of the database, or a person.
+    /// Zones to fetch that failed permanently; they are tried again after a change, with the next
+    /// fetch of the database, or by a person's request.
     var zonesGivenUp: Set<ZoneID> = []
-    /// Zones that were missing: the database's changes tell whether somebody deleted them.
+    /// Missing zones: the database's changes will show whether they were deleted.
     public internal(set) var zonesInDoubt: [ZoneID] = []
     var needsSubscription: Bool
     var needsDatabaseFetch = true
     package internal(set) var hasPendingChanges: Bool
-    /// A round of fetching ended while something was pending: sending comes first.
+    /// Whether a fetch round ended while changes were pending: sending comes next.
     var owesSend = false
-    /// A round of fetching is under way: the database's changes and the pages of its zones follow each
-    /// other without a pause.
+    /// Whether a fetch round is running: the database's changes and the pages of its zones follow
+    /// each other without a pause.
     var isFetchingRound = false
-    /// Whether the service tells of changes: a listener is open.
+    /// Whether a listener is open, so that the service sends notifications of changes.
     var isListening = false
 
     // When.
     var pacer: Pacer
-    /// Chance, for the pauses after failures.
+    /// Random numbers for the pauses after failures.
     let random: @Sendable () -> Double
     var batchSize: BatchSize
     var batchBytes: BatchBytes
     var zoneBatchSize: BatchSize
     var sendNotBeforeUptimeSeconds: Double = 0
     package internal(set) var nextFetchUptimeSeconds: Double?
-    /// When the subscription was saved, or first counted on.
+    /// When the subscription was saved, or assumed to exist.
     var subscriptionUptimeSeconds: Double?
 
-    /// Owners whose quota is used up, and when saves into their zones are tried again, in seconds.
+    /// Owners whose quota is exceeded, and when saves into their zones are tried again, in seconds.
     var quotaRetries: [String: Double] = [:]
     /// Fetches whose token expired and that have not succeeded since.
     var expiredFetches: Set<SyncOperation> = []
-    /// Zones whose token expired: they may have been deleted and made again, which only the database's
-    /// changes tell, so these come first.
+    /// Zones whose token expired: they may have been deleted and created again, which only the
+    /// database's changes show, so these are fetched first.
     var zonesExpired: Set<ZoneID> = []
 
     var fruitlessBatchCount = 0
@@ -69,16 +70,16 @@ public struct SyncSession: Sendable {
     public internal(set) var halt: HaltReason?
     /// False after a failure of the network, until something succeeds.
     public internal(set) var isNetworkReachable = true
-    /// Failures in a row, those of the network not counted.
+    /// Consecutive failures, without those of the network.
     public internal(set) var retryCount = 0
     public internal(set) var lastFailure: SyncFailure?
     public internal(set) var isQuotaExceeded = false
-    /// The switch that turns sync off; local work goes on.
+    /// Whether syncing is turned on; local work continues without it.
     public internal(set) var isEnabled = true
 
     /// - Parameters:
     ///   - settings: how fast to sync, and how much at once.
-    ///   - backlog: what the file remembers.
+    ///   - backlog: the state in the file.
     ///   - random: numbers from 0 up to 1 that lengthen the pauses after failures.
     public init(
         settings: SyncSettings = SyncSettings(), backlog: SyncBacklog = SyncBacklog(),
@@ -105,12 +106,14 @@ public struct SyncSession: Sendable {
     /// Whether nothing is left to do now; a planned fetch at a later time does not count.
     public var isAtRest: Bool { operation == nil && !hasWork && quotaRetries.isEmpty }
 
-    /// Whether there is something to do, be it after a pause; what waits for room does not count.
+    /// Whether there is something to do, now or after a pause; saves that wait for quota are not
+    /// counted.
     public var hasWork: Bool { nextOperation(at: .infinity) != nil }
 
-    /// Decides what to do now. A step to perform counts as begun.
+    /// Returns what to do now. An operation to perform counts as begun.
     ///
-    /// - Parameter activity: nothing else is done; nil is everything, in the session's own order.
+    /// - Parameter activity: the only activity to perform; nil means all, in the session's own
+    ///   order.
     /// - Parameter uptimeSeconds: now, by the session's clock.
     public mutating func next(
         at uptimeSeconds: Double, only activity: SyncActivity? = nil
@@ -136,13 +139,13 @@ public struct SyncSession: Sendable {
         } else {
             isFetchingRound = false
         }
-        // A hint that comes while the answer is under way asks for another fetch.
+        // A hint during the request leads to another fetch.
         if planned == .fetchDatabaseChanges { needsDatabaseFetch = false }
         operation = planned
         return .perform(planned)
     }
 
-    /// The operation whose turn it is, whenever it may start.
+    /// The next operation, whenever it may start.
     func nextOperation(
         at uptimeSeconds: Double, only activity: SyncActivity? = nil
     ) -> SyncOperation? {
@@ -156,9 +159,10 @@ public struct SyncSession: Sendable {
         if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
         if let zones = zonesOperation { return zones }
         if needsSubscription { return .saveSubscription }
-        // First whether a zone was deleted or made again: a full fetch of it cannot tell.
+        // First the database's changes, which show whether a zone was deleted or created again: a
+        // full fetch of the zone does not.
         if needsDatabaseFetch, !isFetchingRound, !sendComesFirst { return .fetchDatabaseChanges }
-        // A round of fetching is finished before anything else starts.
+        // A fetch round is finished before anything else starts.
         if let zone = nextZone, isFetchingRound || !sendComesFirst {
             return .fetchZoneChanges(zone)
         }
@@ -166,7 +170,7 @@ public struct SyncSession: Sendable {
         return nextSend
     }
 
-    /// Zones before the records that shall be in them.
+    /// Zones are created before their records are sent.
     private var nextSend: SyncOperation? {
         if let zones = zonesOperation { return zones }
         guard hasPendingChanges else { return nil }
@@ -180,12 +184,13 @@ public struct SyncSession: Sendable {
         return .modifyZones(create: Array(create), delete: Array(delete))
     }
 
-    /// The earliest of these times and of those at which a full quota is tried again.
+    /// The earliest of these times and of the times at which saves after an exceeded quota are
+    /// retried.
     private func earliest(_ times: Double?...) -> Double? {
         (times.compactMap(\.self) + quotaRetries.values).min()
     }
 
-    /// The database before its zones, but not between the zones of a round.
+    /// The database is fetched before its zones, but not between the zones of a round.
     private var nextFetch: SyncOperation? {
         if needsDatabaseFetch, !isFetchingRound { return .fetchDatabaseChanges }
         if let zone = nextZone { return .fetchZoneChanges(zone) }
@@ -201,10 +206,10 @@ public struct SyncSession: Sendable {
         focus.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
     }
 
-    /// Whether every zone was fetched to its end, or given up.
+    /// Whether every zone was fetched to its end or given up.
     var areZonesDone: Bool { zonesToFetch.allSatisfy { zonesGivenUp.contains($0) } }
 
-    /// What ``next(at:only:)`` would say, with nothing begun.
+    /// The result of ``next(at:only:)``, without beginning an operation.
     public func preview(at uptimeSeconds: Double, only activity: SyncActivity? = nil) -> SyncStep {
         var copy = self
         return copy.next(at: uptimeSeconds, only: activity)

@@ -1,46 +1,48 @@
 import StratusRecords
 
-/// What the sync layer is told at its start; every queue, pause, retry and size has its limit here.
+/// The settings of the sync layer: the limits of queues, pauses, retries and sizes.
 ///
 /// ```swift
 /// var settings = SyncSettings()
 /// settings.fetchIntervalSeconds = 15  // where no notifications come through
 /// ```
 public struct SyncSettings: Hashable, Sendable {
-    /// Items in one upload at the most. CloudKit documents 400.
+    /// The maximum number of items in one upload. CloudKit documents 400.
     public var itemsPerBatch = 400
 
-    /// Bytes of fields in one upload, as the cache stores them. CloudKit documents 2 MB a request.
+    /// The maximum size of the fields in one upload, in bytes as the cache stores them. CloudKit
+    /// documents 2 MB per request.
     public var bytesPerBatch = 1_500_000
 
-    /// How many operations begin in a second, once a burst is used up. `infinity` is no bound.
+    /// How many operations may begin per second after a burst. `infinity` means no limit.
     ///
-    /// The pages of a round of fetching count as its first operation.
+    /// A fetch round with all its pages counts as one operation.
     public var operationsPerSecond: Double = 10
 
-    /// How many operations may follow one another without a pause before the rate counts.
+    /// How many operations may follow one another without a pause before the rate applies.
     public var operationsInBurst = 20
 
     /// A pause between the end of an operation and the start of the next, in seconds.
     public var minimumDelaySeconds: Double = 0
 
-    /// The pause never grows beyond this, in seconds, unless the service asks for more.
+    /// The longest pause, in seconds, unless the service asks for more.
     public var maximumDelaySeconds: Double = 300
 
-    /// The pause after a first failure when the pause was shorter, in seconds; doubled from there.
+    /// The shortest pause after a failure, in seconds; it doubles with each further failure.
     public var firstRetryDelaySeconds: Double = 2
 
-    /// How many failures in a row a session bears before it halts. Being offline does not count.
+    /// How many consecutive failures a session retries before it halts. Being offline is not
+    /// counted.
     public var maximumRetries = 8
 
-    /// How many failures in a row a person who asked to sync now waits for. They hear of a missing
-    /// network at once.
+    /// How many consecutive failures a sync that the app requested retries before it throws. It
+    /// throws at once without a network.
     public var retriesOfSyncNow = 3
 
-    /// How long to wait before trying a network that was not there, in seconds, at the most.
+    /// The longest pause before a missing network is tried again, in seconds.
     public var maximumOfflineDelaySeconds: Double = 30
 
-    /// How long uploads rest after the service said that the quota is used up, in seconds.
+    /// How long uploads pause after the service reported an exceeded quota, in seconds.
     public var quotaRetrySeconds: Double = 300
 
     /// How many times one record may be resolved and sent again before it is set aside.
@@ -52,56 +54,57 @@ public struct SyncSettings: Hashable, Sendable {
     /// How long a local change waits for further ones before it is uploaded, in seconds.
     public var coalescingSeconds: Double = 0.02
 
-    /// A running session asks for changes this often even when nobody told it of any, in seconds;
-    /// nil is never.
+    /// How often a running session fetches changes without a notification, in seconds; nil means
+    /// never.
     ///
-    /// Not while the service's notifications come through: while a listener is open and the database
+    /// It does not apply while notifications arrive: while a listener is open and the database
     /// subscription is this session's own.
     public var fetchIntervalSeconds: Double? = 60
 
-    /// Records in one page of a zone's changes; nil leaves it to the service, and asks our own for 2,000 where all
-    /// of a zone is fetched.
+    /// The number of records in one page of a zone's changes; nil lets the service decide, except
+    /// that Stratus's service is asked for 2,000 in a full fetch.
     public var recordsPerPage: Int?
 
-    /// Bytes of a zone's changes that are asked for while others are written, about; what came of them is written
-    /// together. With 0 it is one page.
+    /// The approximate size, in bytes, of a zone's changes that are requested while others are
+    /// written; they are written together. 0 means one page.
     package var pageAheadBytes = 6_000_000
 
-    /// Whether an upload is all or nothing within each custom zone.
+    /// Whether an upload is atomic within each custom zone.
     public var isAtomic = false
 
     /// The zones to keep on this device.
     public var zones = ZoneSelection.all
 
-    /// What becomes of local records when their zone was deleted elsewhere.
+    /// What happens to local records when their zone was deleted elsewhere.
     public var zoneDeletionPolicy = ZoneDeletionPolicy.remove
 
-    /// Who deals with a failure that no retry cures.
+    /// Who handles a failure that a retry does not resolve.
     public var failurePolicy = FailurePolicy.heal
 
-    /// Whether a database subscription is kept, so that the service tells of changes.
+    /// Whether a database subscription is saved, so that the service sends notifications of
+    /// changes.
     public var savesSubscription = true
 
-    /// How long the service is trusted to keep the database subscription, in seconds. Then a running session
-    /// saves it again, in case somebody deleted it, and fetches what may have been missed. Only where
-    /// there is a ``fetchIntervalSeconds``.
+    /// How often a running session saves the database subscription again, in seconds, in case it
+    /// was deleted, and fetches changes that may have been missed. It applies only if there is a
+    /// ``fetchIntervalSeconds``.
     public var subscriptionIntervalSeconds: Double = 900
 
-    /// How many reports of what was lost or overruled wait for the app, for each database; beyond that the
-    /// oldest go, and one says how many.
+    /// How many reports are kept for the app, for each database; beyond that the oldest are
+    /// dropped, and a report says how many.
     public var reportsKept = 10_000
 
-    /// How many bytes of such reports.
+    /// How many bytes of reports are kept, for each database.
     public var reportBytesKept = 64_000_000
 
-    /// Whether the running loop listens to the service itself. Turn it off where the app is handed
+    /// Whether the running loop listens for notifications itself. Turn it off if the app receives
     /// notifications, and pass them on.
     public var listensForNotifications = true
 
     public init() {}
 
-    /// The pace of Apple's own service: two seconds between operations, as CloudSyncSession found
-    /// that it takes. A cache that is connected to that service keeps it by itself.
+    /// The settings for Apple's service: two seconds between operations, which CloudSyncSession
+    /// found necessary. A cache that is connected to that service uses this pace by itself.
     public static var iCloud: SyncSettings {
         var settings = SyncSettings()
         settings.minimumDelaySeconds = iCloudDelaySeconds
@@ -112,11 +115,12 @@ public struct SyncSettings: Hashable, Sendable {
     package static let iCloudDelaySeconds: Double = 2
 }
 
-/// Who deals with a failure that no retry cures.
+/// Who handles a failure that a retry does not resolve.
 public enum FailurePolicy: Hashable, Sendable {
-    /// The session and the app's resolver: `StratusCache`, which has the records at hand.
+    /// The session and the app's resolver, as in `StratusCache`, which stores the records.
     case heal
-    /// The app, item by item, as `CKSyncEngine` has it: what failed leaves the queue and is told.
+    /// The app, for each item, as with `CKSyncEngine`: a failed item leaves the queue and is
+    /// reported.
     case report
 }
 
@@ -133,10 +137,11 @@ public enum ZoneSelection: Hashable, Sendable {
     }
 }
 
-/// What becomes of a zone's local records when somebody deleted the zone elsewhere.
+/// What happens to a zone's local records when the zone was deleted elsewhere.
 public enum ZoneDeletionPolicy: Hashable, Sendable {
-    /// The rows and their pending changes go; the app is told which changes were pending.
+    /// The records and their pending changes are removed; the pending changes are reported to the
+    /// app.
     case remove
-    /// The zone is created anew and every local record is uploaded again.
+    /// The zone is created again and every local record is uploaded again.
     case recreate
 }

@@ -1,13 +1,13 @@
 import StratusRecords
 
-/// What a session asks its shell to do next.
+/// What a session's driver must do next.
 public enum SyncStep: Hashable, Sendable {
-    /// Do this, then tell the session how it ended.
+    /// Perform this operation, then pass its outcome to the session.
     case perform(SyncOperation)
     /// There is work, but not before this time of the session's clock, in seconds. Any event may
     /// change that.
     case wait(untilUptimeSeconds: Double)
-    /// Nothing is pending and nothing is left to fetch. With a time, in seconds: look again then.
+    /// Nothing is pending and nothing is left to fetch. With a time, in seconds: ask again then.
     case rest(untilUptimeSeconds: Double?)
     /// Nothing happens until ``SyncSession/restart(at:)``.
     case halted(HaltReason)
@@ -15,26 +15,26 @@ public enum SyncStep: Hashable, Sendable {
 
 /// One operation on the cloud database. A session never has two at a time.
 public enum SyncOperation: Hashable, Sendable {
-    /// Create and delete these zones, as many as one request takes.
+    /// Create and delete these zones, as many as fit into one request.
     case modifyZones(create: [ZoneID], delete: [ZoneID])
     /// Save the database subscription.
     case saveSubscription
-    /// Find out which zones changed.
+    /// Fetch which zones changed.
     case fetchDatabaseChanges
-    /// Fetch one page of what changed in this zone.
+    /// Fetch one page of the changes in this zone.
     case fetchZoneChanges(ZoneID)
-    /// Send the oldest pending changes: as many as fit both limits, one at least.
+    /// Send the oldest pending changes: as many as fit both limits, at least one.
     case send(itemLimit: Int, bytesLimit: Int)
 }
 
-/// The two kinds of work that an app can ask for by hand.
+/// The two kinds of work that an app can request.
 public enum SyncActivity: Hashable, Sendable {
     case fetching
     case sending
 }
 
 extension SyncOperation {
-    /// Nil for the subscription, which is neither.
+    /// The activity of the operation; nil for the subscription, which is neither.
     public var activity: SyncActivity? {
         switch self {
         case .fetchDatabaseChanges, .fetchZoneChanges: .fetching
@@ -44,11 +44,11 @@ extension SyncOperation {
     }
 }
 
-/// Which of the zones to fetch are fetched now.
+/// Which zones are fetched now.
 public struct FetchFocus: Sendable {
-    /// These before all others.
+    /// The zones to fetch before all others.
     public var firstZones: [ZoneID]
-    /// Zones that wait for another time do not count.
+    /// Whether a zone is fetched now; others wait.
     public var contains: @Sendable (ZoneID) -> Bool
 
     public init(
@@ -59,17 +59,17 @@ public struct FetchFocus: Sendable {
     }
 }
 
-/// What a session must know of the file it starts on.
+/// The state of a file with which a session starts.
 public struct SyncBacklog: Hashable, Sendable {
     public var zonesToCreate: [ZoneID]
     public var zonesToDelete: [ZoneID]
-    /// Those of the zones to delete that shall exist again afterwards.
+    /// The zones to delete that must be created again afterwards.
     public var zonesToReplace: [ZoneID]
     /// Zones that are known to have changed and were not fetched to their end.
     public var zonesToFetch: [ZoneID]
     public var isSubscriptionSaved: Bool
     public var hasPendingChanges: Bool
-    /// False where somebody turned syncing off and not on again.
+    /// Whether syncing is turned on.
     public var isEnabled: Bool
 
     public init(
@@ -88,11 +88,11 @@ public struct SyncBacklog: Hashable, Sendable {
     }
 }
 
-/// What the shell must write down after an operation failed as a whole.
+/// What the driver must store after an operation failed as a whole.
 public enum FailureEffect: Hashable, Sendable {
-    /// Forget the database's change token; the next answer is the whole list of zones.
+    /// Remove the database's change token; the next answer is the whole list of zones.
     case dropDatabaseToken
-    /// Forget the zone's change token; what the full fetch does not bring is deleted.
+    /// Remove the zone's change token; records that the full fetch does not contain are deleted.
     case dropZoneToken(ZoneID)
     /// The person removed the app's data of this zone.
     case zonePurged(ZoneID)
@@ -100,26 +100,26 @@ public enum FailureEffect: Hashable, Sendable {
     case setAsideBatch(SyncFailure)
 }
 
-/// What the shell must write down about one item that was sent.
+/// What the driver must store about one item that was sent.
 public enum ItemVerdict: Hashable, Sendable {
     /// Remove it from the queue, unless it was edited meanwhile.
     case confirmed
-    /// Ask the resolver, then keep it pending on the service's change tag.
+    /// Call the resolver, then keep the item pending with the service's change tag.
     case conflict
-    /// Ask the resolver what becomes of an edit of a deleted record.
+    /// Ask the resolver about an edit of a deleted record.
     case deletedElsewhere
-    /// Leave it as it is.
+    /// Leave it unchanged.
     case pending
-    /// Leave it pending, behind all others, and count the attempt.
+    /// Leave it pending, after all others, and count the attempt.
     case countAttempt
     /// Move it to the list that needs attention.
     case setAside(SyncFailure)
 }
 
-/// How one item of a batch fared.
+/// The outcome of one item of a batch.
 public struct ItemOutcome: Hashable, Sendable {
     public var change: PendingChange
-    /// Nil when the service confirmed the change.
+    /// The item's failure; nil when the service confirmed the change.
     public var failure: SyncFailure?
 
     public init(_ change: PendingChange, failure: SyncFailure? = nil) {

@@ -1,7 +1,7 @@
 import StratusClient
 import StratusSync
 
-// What a log says of events: identities and errors, never the values of fields.
+// Descriptions of events for logs: IDs and errors, never the values of fields.
 
 extension CKSyncEngine.Event: CustomStringConvertible {
     public var description: String {

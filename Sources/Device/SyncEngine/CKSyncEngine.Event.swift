@@ -2,7 +2,7 @@ import StratusClient
 import StratusSync
 
 extension CKSyncEngine {
-    /// What happened. One at a time, in this order:
+    /// An event of the engine. Events arrive one at a time, in this order:
     ///
     /// * fetching: `willFetchChanges`, `fetchedDatabaseChanges` for each page, then for each zone
     ///   `willFetchRecordZoneChanges`, `fetchedRecordZoneChanges` for each page,
@@ -10,7 +10,7 @@ extension CKSyncEngine {
     /// * sending: `willSendChanges`, `sentDatabaseChanges` for each request, then
     ///   `sentRecordZoneChanges` for each batch; at last `didSendChanges`.
     ///
-    /// Every "will" has one "did". `stateUpdate` comes after each of them that changed the state.
+    /// Every "will" has one "did". A `stateUpdate` follows each event that changed the state.
     public enum Event: Sendable {
         case stateUpdate(StateUpdate)
         case accountChange(AccountChange)
@@ -28,12 +28,13 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.Event {
-    /// The state changed: keep it, together with the data that was told before.
+    /// The state changed: store it, together with the data of the events before it.
     public struct StateUpdate: Sendable {
         public let stateSerialization: CKSyncEngine.State.Serialization
     }
 
-    /// The account came, went, or became another's. The state of another user is gone already.
+    /// The account was signed in, signed out or replaced. The state of the former user was already
+    /// removed.
     public struct AccountChange: Sendable {
         public enum ChangeType: Equatable, Sendable {
             case signIn(currentUser: CKRecord.ID)
@@ -44,21 +45,21 @@ extension CKSyncEngine.Event {
         public let changeType: ChangeType
     }
 
-    /// Zones that somebody changed, made or deleted.
+    /// Zones that were changed, created or deleted.
     public struct FetchedDatabaseChanges: Sendable {
         public let modifications: [CKDatabase.DatabaseChange.Modification]
-        /// With the reason: after `encryptedDataReset` an app makes the zone again and saves its
-        /// records once more, after `purged` it forgets them.
+        /// The deleted zones with the reason: after `encryptedDataReset` an app creates the zone
+        /// again and saves its records again; after `purged` it removes them.
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
     }
 
-    /// Records that somebody changed or deleted, in the order of the changes.
+    /// Records that were changed or deleted, in the order of the changes.
     public struct FetchedRecordZoneChanges: Sendable {
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
     }
 
-    /// What became of zones that were sent.
+    /// The outcome of sending zones.
     public struct SentDatabaseChanges: Sendable {
         public struct FailedZoneSave: Sendable {
             public let zone: CKRecordZone
@@ -71,17 +72,18 @@ extension CKSyncEngine.Event {
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
     }
 
-    /// What became of a batch of records.
+    /// The outcome of sending a batch of records.
     public struct SentRecordZoneChanges: Sendable {
         public struct FailedRecordSave: Sendable {
             public let record: CKRecord
             public let error: CKError
         }
 
-        /// As the service has them now: keep their system fields.
+        /// The saved records with the service's current system fields: store these.
         public let savedRecords: [CKRecord]
-        /// Transient failures are among them, although the engine sends those records again by
-        /// itself; the others are no longer pending: resolve them and add them again.
+        /// The failed saves. They include transient failures, after which the engine sends the
+        /// records again by itself; the others are no longer pending: resolve them and add them
+        /// again.
         public let failedRecordSaves: [FailedRecordSave]
         public let deletedRecordIDs: [CKRecord.ID]
         public let failedRecordDeletes: [CKRecord.ID: CKError]
@@ -95,7 +97,7 @@ extension CKSyncEngine.Event {
         public let zoneID: CKRecordZone.ID
     }
 
-    /// A zone was fetched to its end, or as far as it went.
+    /// The fetch of a zone ended, completely or with an error.
     public struct DidFetchRecordZoneChanges: Sendable {
         public let zoneID: CKRecordZone.ID
         public let error: CKError?

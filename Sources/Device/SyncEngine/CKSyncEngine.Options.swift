@@ -3,7 +3,7 @@ import StratusRecords
 import StratusSync
 
 extension CKSyncEngine {
-    /// Who asked for a sync.
+    /// Who requested a sync.
     public enum SyncReason: Hashable, Sendable, CustomStringConvertible {
         /// The engine itself.
         case scheduled
@@ -68,7 +68,7 @@ extension CKSyncEngine {
                 contains(change.recordID)
             }
 
-            /// Zones are made and deleted where records of theirs would be sent.
+            /// Whether a zone is created or deleted: if its records would be sent.
             func contains(_ zone: ZoneID) -> Bool {
                 let zoneID = CKRecordZone.ID(zone)
                 return switch self {

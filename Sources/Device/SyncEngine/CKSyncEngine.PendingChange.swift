@@ -3,7 +3,7 @@ import StratusRecords
 import StratusSync
 
 extension CKSyncEngine {
-    /// A record that is to be saved or deleted.
+    /// A record to save or delete.
     public enum PendingRecordZoneChange: Hashable, Sendable {
         case saveRecord(CKRecord.ID)
         case deleteRecord(CKRecord.ID)
@@ -27,7 +27,7 @@ extension CKSyncEngine {
         }
     }
 
-    /// A zone that is to be made or deleted.
+    /// A zone to create or delete.
     public enum PendingDatabaseChange: Hashable, Sendable {
         case saveZone(CKRecordZone)
         case deleteZone(CKRecordZone.ID)

@@ -13,10 +13,10 @@ extension CKSyncEngine {
     /// }
     /// ```
     public struct RecordZoneChangeBatch: Sendable {
-        /// Items that one batch has at the most, saves and deletions together.
+        /// The maximum number of items in a batch, saves and deletions together.
         static let maximumItemCount = 250
 
-        /// How much the engine takes now; less after the service found a batch too large.
+        /// How much the engine can send now; less after the service refused a batch as too large.
         package struct Room: Sendable {
             package var itemLimit = RecordZoneChangeBatch.maximumItemCount
             package var bytesLimit = SyncSettings.engineBytesPerBatch
@@ -26,16 +26,17 @@ extension CKSyncEngine {
 
         public var recordsToSave: [CKRecord]
         public var recordIDsToDelete: [CKRecord.ID]
-        /// Whether the records of a zone are saved all together or not at all; each zone for itself.
+        /// Whether the records of each zone are saved atomically.
         public var atomicByZone: Bool
 
-        /// Takes as many of the changes as fit, in their order, but what a record needs before it: its parent,
-        /// and what it refers to with `deleteSelf`. The others stay pending.
+        /// Makes a batch of as many changes as fit, in order, except that the records that a record
+        /// needs come before it: its parent, and the targets of its `deleteSelf` references. The
+        /// other changes stay pending.
         ///
-        /// - Parameter recordProvider: gives the record for a save; nil skips it. Also asked for records
-        ///   that do not fit, or that others must go before.
-        /// - Parameter pendingChanges: what may be sent, in order.
-        /// - Returns: nil when nothing is to be sent.
+        /// - Parameter recordProvider: returns the record to save; nil skips it. It may also be
+        ///   called for records that do not fit.
+        /// - Parameter pendingChanges: the changes that may be sent, in order.
+        /// - Returns: nil when there is nothing to send.
         public init?(
             pendingChanges: [PendingRecordZoneChange],
             recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
@@ -52,9 +53,8 @@ extension CKSyncEngine {
             self.init(recordsToSave: contents.records, recordIDsToDelete: contents.deletions)
         }
 
-        /// - Precondition: Not more than 250 items, or the send fails with
-        ///   `CKError.limitExceeded`; nothing outside the context's scope, or it fails with
-        ///   `CKError.invalidArguments`.
+        /// - Precondition: At most 250 items, or sending fails with `CKError.limitExceeded`;
+        ///   nothing outside the context's scope, or it fails with `CKError.invalidArguments`.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [],
             atomicByZone: Bool = false
@@ -75,7 +75,7 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.RecordZoneChangeBatch {
-    /// What a batch takes while it has room.
+    /// The content of a batch while it is filled.
     private struct Contents {
         private let room = CKSyncEngine.RecordZoneChangeBatch.room
         private let pendingSaves: Set<CKRecord.ID>
@@ -110,7 +110,7 @@ extension CKSyncEngine.RecordZoneChangeBatch {
                     walk.begin(at: needed, id: id, needing: needed.neededRecordIDs)
                 case .take(let record):
                     bytes += record.estimatedBytes
-                    // One at least, however large.
+                    // At least one record, however large.
                     if bytes <= room.bytesLimit || records.isEmpty { records.append(record) }
                 }
             }
@@ -119,7 +119,7 @@ extension CKSyncEngine.RecordZoneChangeBatch {
 }
 
 extension CKRecord {
-    /// About how long the fields are in a request, in bytes; assets travel by themselves.
+    /// The approximate size of the fields in a request, in bytes; assets are uploaded separately.
     fileprivate var estimatedBytes: Int {
         reduce(recordID.recordName.utf8.count + 200) { sum, field in
             sum + field.0.utf8.count + Self.estimatedBytes(of: field.1)

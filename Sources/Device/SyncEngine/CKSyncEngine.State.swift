@@ -4,21 +4,22 @@ import StratusSync
 import Synchronization
 
 extension CKSyncEngine {
-    /// What the engine is still to do, and how far it has come.
+    /// The engine's pending changes, and how far it has fetched.
     ///
-    /// Add a change in the moment in which the app makes it, save or delete by identity; the engine
-    /// asks for the record when it sends. Every change of the state is told by
-    /// ``Event/stateUpdate(_:)``: keep the serialization with the app's own data. Safe to use from any
-    /// thread, also while the delegate handles an event.
+    /// Add a change when the app makes it, by record ID; the engine asks for the record when it
+    /// sends. Every change of the state is reported with ``Event/stateUpdate(_:)``: store the
+    /// serialization with the app's own data. It can be used from any thread, even while the
+    /// delegate handles an event.
     ///
     /// ```swift
     /// engine.state.add(pendingRecordZoneChanges: [.saveRecord(hut.recordID)])
     /// ```
     public final class State: Sendable {
-        /// The state in a form to keep: encode it with any encoder, and give it to the next engine.
+        /// The state in a form that can be stored: encode it with any encoder, and pass it to the
+        /// next engine.
         ///
-        /// Its content is the engine's own. A state of another version, or a damaged one, throws
-        /// when it is decoded: then start without one, and everything is fetched anew.
+        /// Its content is private to the engine. Decoding a state of another version, or a damaged
+        /// one, throws: then start without one, and everything is fetched again.
         public struct Serialization: Codable, Sendable {
             let ledger: EngineLedger
 
@@ -37,9 +38,10 @@ extension CKSyncEngine {
 
         private struct Content {
             var ledger: EngineLedger
-            /// Whether the app was not yet told of the latest change.
+            /// Whether the latest change has not been reported to the app yet.
             var isUntold = false
-            /// Zones whose fetch was begun without a token and has not ended, each with a number of its own.
+            /// Zones whose fetch began without a token and has not ended, each with a unique
+            /// number.
             var fetchesFromBeginning: [ZoneID: Int] = [:]
             var fetchCount = 0
             var databaseFetchCount = 0
@@ -53,14 +55,14 @@ extension CKSyncEngine {
             changed = Mutex(nil)
         }
 
-        /// Records that are to be sent, in the order in which they were added, without those that
-        /// are on their way.
+        /// The records to send, in the order in which they were added, without those that are being
+        /// sent.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] {
             let pending = content.withLock { $0.ledger.pending }
             return pending.values.map { PendingRecordZoneChange($0) }
         }
 
-        /// Zones that are to be sent, in the order in which they were added.
+        /// The zones to send, in the order in which they were added.
         public var pendingDatabaseChanges: [PendingDatabaseChange] {
             let ledger = ledger
             return ledger.pendingZones.map { id, change in
@@ -69,14 +71,14 @@ extension CKSyncEngine {
             }
         }
 
-        /// Whether the app has changes of which it keeps the list itself: the delegate is then asked
-        /// for batches although nothing is pending here. The app sets it back.
+        /// Whether the app has changes that it tracks itself: the delegate is then asked for
+        /// batches although nothing is pending here. The app resets it.
         public var hasPendingUntrackedChanges: Bool {
             get { content.withLock { $0.ledger.hasPendingUntrackedChanges } }
             set { change { $0.setHasPendingUntrackedChanges(newValue) } }
         }
 
-        /// Zones that the service told of and that were not fetched to their end.
+        /// Zones that have changes at the service and were not fetched to their end.
         public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] {
             content.withLock { $0.ledger.zonesToFetch }.map { CKRecordZone.ID($0) }
         }
@@ -87,14 +89,14 @@ extension CKSyncEngine {
             change { $0.add(items) }
         }
 
-        /// Takes back changes that are not on their way yet.
+        /// Removes changes that are not being sent yet.
         public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             let items = pendingRecordZoneChanges.map(\.item)
             change { $0.remove(items) }
         }
 
-        /// Adds zones to make or to delete, each once: the later replaces the earlier. Sent before any
-        /// record.
+        /// Adds zones to create or delete, each once: a later one replaces an earlier one. They are
+        /// sent before records.
         public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
             let items = pendingDatabaseChanges.map(\.item)
             change { ledger in
@@ -110,13 +112,14 @@ extension CKSyncEngine {
 
         // MARK: For a store of all records
 
-        /// The number of the fetch whose pages the delegate is told of, where it was begun without a token: what was
-        /// deleted is not among them. To be asked while it handles them, and their end.
+        /// The number of the fetch whose pages the delegate is handling, if it began without a
+        /// token, so that deletions are not reported. Call it while the delegate handles the pages
+        /// and their end.
         package func fetchFromBeginning(of zone: ZoneID) -> Int? {
             content.withLock { $0.fetchesFromBeginning[zone] }
         }
 
-        /// How often the database's changes were fetched to their end, since the engine was made.
+        /// How often the database's changes were fetched to their end since the engine was created.
         package var databaseFetchCount: Int { content.withLock { $0.databaseFetchCount } }
 
         func noteDatabaseFetched() {
@@ -143,7 +146,7 @@ extension CKSyncEngine {
             changed.withLock { $0 = body }
         }
 
-        /// What changes nothing is not told, and is no occasion to sync.
+        /// A change without effect is not reported, and starts no sync.
         private func change(_ body: (inout EngineLedger) -> Bool) {
             let isChanged = content.withLock { content in
                 guard body(&content.ledger) else { return false }
@@ -153,7 +156,7 @@ extension CKSyncEngine {
             if isChanged { changed.withLock { $0 }?() }
         }
 
-        /// Changes the ledger; the app is told at the next opportunity.
+        /// Changes the ledger; the change is reported to the app later.
         func update<Value: Sendable>(_ body: (inout EngineLedger) -> Value) -> Value {
             content.withLock { content in
                 content.isUntold = true
@@ -161,7 +164,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// What the app was not told yet; told from now on.
+        /// The state that was not reported to the app yet, which counts as reported from now on.
         func takeUntold() -> Serialization? {
             content.withLock { content in
                 guard content.isUntold else { return nil }
@@ -170,13 +173,13 @@ extension CKSyncEngine {
             }
         }
 
-        /// A zone to make, as the app gave it.
+        /// A zone to create, as the app passed it.
         func zone(_ id: ZoneID) -> CKRecordZone { ledger.zone(id) }
     }
 }
 
 extension EngineLedger {
-    /// Takes note of what a zone is made with.
+    /// Stores the settings of a zone to create.
     fileprivate mutating func take(_ zone: CKRecordZone) {
         let id = ZoneID(zone.zoneID)
         if zone.encryptionScope == .perZone {
@@ -186,7 +189,7 @@ extension EngineLedger {
         }
     }
 
-    /// A zone as the app gave it.
+    /// A zone as the app passed it.
     fileprivate func zone(_ id: ZoneID) -> CKRecordZone {
         let zone = CKRecordZone(zoneID: CKRecordZone.ID(id))
         if zonesEncryptedAsOne.contains(id) { zone.encryptionScope = .perZone }

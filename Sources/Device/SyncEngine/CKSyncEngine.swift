@@ -3,11 +3,12 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Keeps an app's records in step with the private or the shared database.
+/// Syncs an app's records with the private or shared database.
 ///
-/// The app keeps its own store and tells the engine which records changed; the engine decides when
-/// to fetch and to send, in what order, and how long to wait after a failure. All decisions are
-/// those of `SyncSession` in StratusSync. Source: Apple's pages CKSyncEngine and CKSyncEngineDelegate.
+/// The app has its own store and adds the changed records to the engine's state; the engine decides
+/// when to fetch and to send, in what order, and how long to wait after a failure. The decisions
+/// are made by `SyncSession` in StratusSync. Source: Apple's pages CKSyncEngine and
+/// CKSyncEngineDelegate.
 ///
 /// ```swift
 /// var configuration = CKSyncEngine.Configuration(
@@ -17,23 +18,24 @@ import StratusSync
 /// engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: "Huts"))])
 /// ```
 ///
-/// An engine works as long as somebody keeps it. One engine for a database is the rule; several for
-/// the same are allowed, as in tests.
+/// An engine works as long as it is retained. Usually there is one engine for a database; several
+/// are allowed, as in tests.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
-    /// How an engine is made.
+    /// The configuration of an engine.
     public struct Configuration: Sendable {
         /// The private or the shared database.
         public var database: CKDatabase
-        /// What the last ``Event/stateUpdate(_:)`` gave; nil at the first start, which fetches
+        /// The state of the last ``Event/stateUpdate(_:)``; nil at the first start, which fetches
         /// everything.
         public var stateSerialization: State.Serialization?
-        /// The engine keeps no strong reference to it; without it, it does nothing.
+        /// The delegate, to which the engine has only a weak reference; without it the engine does
+        /// nothing.
         public var delegate: any CKSyncEngineDelegate
         /// False makes an engine that does nothing until ``CKSyncEngine/fetchChanges(_:)`` or
         /// ``CKSyncEngine/sendChanges(_:)`` is called, and never repeats anything: for tests.
         public var automaticallySync = true
-        /// The database subscription to use, made when it is not there. Nil uses any, and makes one
-        /// where there is none.
+        /// The database subscription to use, created if it does not exist. Nil uses any, and
+        /// creates one if there is none.
         public var subscriptionID: CKSubscription.ID?
 
         public init(
@@ -50,8 +52,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     public let state: State
     let driver: EngineDriver
 
-    /// Starts an engine. With automatic syncing it begins at once: listens, fetches what changed, and
-    /// sends what the state has pending.
+    /// Starts an engine. With automatic syncing it begins at once: it listens, fetches changes, and
+    /// sends the pending ones.
     ///
     /// - Precondition: The database is not the public one, which has no changes to fetch.
     public init(_ configuration: Configuration) {
@@ -76,9 +78,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         _ = driver.world.startTask("engine stop") { await driver.stop() }
     }
 
-    /// Fetches what changed, and returns when the delegate has handled all of it.
+    /// Fetches changes, and returns when the delegate has handled all of them.
     ///
-    /// - Throws: `CKError`: what failed the fetch as a whole, or `partialFailure` by zone;
+    /// - Throws: `CKError`: the error of the whole fetch, or `partialFailure` by zone;
     ///   `notAuthenticated` without an account.
     /// - Precondition: Not called from inside a method of the delegate.
     public func fetchChanges(_ options: FetchChangesOptions = FetchChangesOptions()) async throws {
@@ -88,10 +90,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Sends what is pending, and returns when the delegate has handled the outcome and has nothing
-    /// more to send, or after the first batch of which something failed.
+    /// Sends pending changes, and returns when the delegate has handled the outcome and has nothing
+    /// more to send, or after the first batch with a failure.
     ///
-    /// What the delegate adds when it hears of a failure goes with the next call:
+    /// Changes that the delegate adds after a failure are sent with the next call:
     ///
     /// ```swift
     /// do {
@@ -103,9 +105,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     ///
     /// Source: the tests of Apple's sample project of the engine.
     ///
-    /// - Throws: `CKError`: what failed a request as a whole, or `partialFailure` by record or zone;
-    ///   `limitExceeded` or `invalidArguments` for a batch that must not be; `notAuthenticated` without
-    ///   an account.
+    /// - Throws: `CKError`: the error of a whole request, or `partialFailure` by record or zone;
+    ///   `limitExceeded` or `invalidArguments` for an invalid batch; `notAuthenticated` without an
+    ///   account.
     /// - Precondition: Not called from inside a method of the delegate.
     public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
         driver.checkCaller()
@@ -114,17 +116,17 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Gives up what is under way or waits for its turn. What is on its way may still arrive; whatever
-    /// was not confirmed stays pending. Calls that are given up throw `operationCancelled`. An automatic
-    /// engine goes on with the next change, notification or planned fetch.
+    /// Cancels running and waiting operations. Sent changes may still arrive; unconfirmed ones stay
+    /// pending. Cancelled calls throw `operationCancelled`. An automatic engine continues with the
+    /// next change, notification or planned fetch.
     ///
     /// May be called from inside a method of the delegate.
     public func cancelOperations() async {
         await driver.cancelOperations()
     }
 
-    /// Lets a zone's changes be fetched as after a notification, nil those of the database; with the next
-    /// ``fetchChanges(_:)`` where the engine is not automatic.
+    /// Fetches a zone's changes, or those of the database for nil, as after a notification; if the
+    /// engine is not automatic, with the next ``fetchChanges(_:)``.
     package func fetchSoon(_ zone: ZoneID?) async { await driver.fetchSoon(zone) }
 
     public var description: String {

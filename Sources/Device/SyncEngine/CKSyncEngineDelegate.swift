@@ -1,24 +1,24 @@
 import StratusClient
 import StratusSync
 
-/// The app's side of a sync engine: hears what happened, and gives the records to send.
+/// The app's side of a sync engine: handles events, and returns the records to send.
 ///
 /// The engine calls one method at a time and waits until it returns. Do not call
-/// ``CKSyncEngine/fetchChanges(_:)`` or ``CKSyncEngine/sendChanges(_:)`` from inside one and wait for
-/// the answer: it could never come, and the engine stops the process with a sentence. (In a child
-/// task it cannot see that somebody waits; such a call waits for ever.)
+/// ``CKSyncEngine/fetchChanges(_:)`` or ``CKSyncEngine/sendChanges(_:)`` from inside one and wait
+/// for the result: this would deadlock, and the engine ends the process with a message. (In a child
+/// task it cannot detect this, and such a call waits forever.)
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
-    /// Tells what happened. The next event comes after this one was handled.
+    /// Handles an event. The next event follows after this method returns.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async
 
-    /// Asks for the next records to send: 250 items at the most, of the context's scope.
+    /// Returns the next records to send: at most 250 items, within the context's scope.
     ///
     /// - Returns: nil when there is nothing to send now.
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?
 
-    /// Asks before each request what to fetch. By default what the context says.
+    /// Returns what to fetch, before each request. By default the options of the context.
     func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions

@@ -3,12 +3,12 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Whose the state is.
+/// The user that the state belongs to.
 extension EngineDriver {
-    /// Finds out who is signed in, and tells the delegate when that changed.
+    /// Finds out who is signed in, and reports a change to the delegate.
     ///
-    /// - Returns: false when nobody is: the engine rests.
-    /// - Throws: `CKError` when the service does not say; nothing may be synced then.
+    /// - Returns: false when nobody is signed in: the engine waits.
+    /// - Throws: `CKError` when the service does not answer; then nothing may be synced.
     func checkAccount(_ engine: CKSyncEngine) async throws -> Bool {
         let current = try await currentUser()
         guard state.ledger.userRecordName != current else { return current != nil }
@@ -43,13 +43,13 @@ extension EngineDriver {
 
     var accountChangeCount: Int { database.container.connection.accountChangeCount }
 
-    /// Whether the account is the one that the state belongs to; nothing is sent or taken before.
+    /// Whether the account was checked to be the state's; nothing is sent or applied before.
     var isAccountKnown: Bool { checkedAccountChange == accountChangeCount }
 
     private static let accountUnknown = CKError(
         .operationCancelled, "The account changed meanwhile; the next sync looks it up.")
 
-    /// A session that knows nothing of the former user's database.
+    /// A new session without the state of the former user's database.
     private func restartedSession(_ change: EngineLedger.AccountChange) -> SyncSession {
         let ledger = state.ledger
         if case .signIn = change { return session }
@@ -58,7 +58,7 @@ extension EngineDriver {
             backlog: SyncBacklog(hasPendingChanges: ledger.hasRecordChanges))
     }
 
-    /// Looks for the subscription that tells of changes, and makes it where there is none.
+    /// Finds the database subscription, and creates it if there is none.
     func saveSubscription() async {
         do {
             let wanted = configuredSubscriptionID
@@ -106,7 +106,7 @@ extension EngineDriver {
         do {
             answer = .success(try await cancellable { try await body(database) })
         } catch {
-            // Thrown below, if it is this account's.
+            // Thrown below, unless the account changed meanwhile.
             answer = .failure(error)
         }
         // An answer to a request of another account is dropped, also if it is an error.
@@ -130,8 +130,8 @@ extension SyncSettings {
     /// Bytes of fields in one batch of an engine; the service takes 2 MB.
     static let engineBytesPerBatch = 1_500_000
 
-    /// As Apple documents of its engine: batches of 250, no pause between operations that succeed,
-    /// and no end of retrying.
+    /// The settings that Apple documents for its engine: batches of 250, no pause between
+    /// successful operations, and unlimited retries.
     static var engine: SyncSettings {
         var settings = SyncSettings()
         settings.itemsPerBatch = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount

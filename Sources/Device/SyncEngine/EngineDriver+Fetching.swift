@@ -2,12 +2,12 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A fetch, from "will" to "did".
+/// A fetch, from its "will" event to its "did" event.
 private struct FetchRound {
     let context: CKSyncEngine.FetchChangesContext
-    /// What the delegate wants now.
+    /// The delegate's current options.
     var options: CKSyncEngine.FetchChangesOptions
-    /// What failed the round as a whole.
+    /// The error of the whole round.
     var error: CKError?
     var zoneErrors: [CKRecordZone.ID: CKError] = [:]
     var isOver = false
@@ -24,7 +24,7 @@ private struct FetchRound {
         }
     }
 
-    /// What a caller is told.
+    /// The error for the caller.
     var outcome: CKError? { error ?? CKError.partialFailure(zoneErrors) }
 }
 
@@ -46,9 +46,9 @@ extension EngineDriver {
         }
     }
 
-    /// Fetches until nothing is left or something failed.
+    /// Fetches until nothing is left or an error occurs.
     ///
-    /// - Returns: what a caller is to be told.
+    /// - Returns: the error for the caller.
     func fetch(
         _ context: CKSyncEngine.FetchChangesContext, _ engine: CKSyncEngine
     ) async -> CKError? {
@@ -71,13 +71,13 @@ extension EngineDriver {
         await closeZone(nil, engine)
         await tell(.didFetchChanges(.init(context: context)), engine)
         await tellState(engine)
-        // What a scheduled fetch leaves out on purpose waits until there is a change.
+        // Zones that the options of a scheduled fetch exclude wait until they change.
         session.focus = context.reason == .scheduled ? round.focus : FetchFocus()
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
         return round.outcome
     }
 
-    /// Asks the delegate what to fetch next, where there is something.
+    /// Asks the delegate what to fetch next, if anything is left.
     private func refocus(_ round: inout FetchRound, _ engine: CKSyncEngine) async -> Bool {
         session.focus = FetchFocus()
         guard case .perform = session.preview(at: now, only: .fetching) else { return false }
@@ -93,7 +93,7 @@ extension EngineDriver {
 
     private func fetchDatabase(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
         let start = state.ledger
-        // After a token is lost, what the whole list does not name is gone.
+        // Without a token the answer is the whole list: zones that it does not name were deleted.
         let known = start.databaseToken == nil ? Set(start.zoneTokens.keys) : []
         var token = start.databaseToken
         var changed: [ZoneID] = []
@@ -127,13 +127,13 @@ extension EngineDriver {
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
             state.noteDatabaseFetched()
         } catch {
-            // Zones that earlier pages named are fetched all the same; the failure is told below.
+            // The zones of earlier pages are fetched all the same; the failure is handled below.
             for zone in changed where !gone.contains(zone) { session.notified(of: zone) }
             failed(error, hadToken: token != nil, nil, &round)
         }
     }
 
-    /// Asks the delegate before the next page of the database; which zones it wants counts later.
+    /// Asks the delegate before the next page of the database; its choice of zones applies later.
     private func refocusPage(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
         let context = round.context
         let options = await askDelegate {
@@ -142,7 +142,7 @@ extension EngineDriver {
         if let options { round.options = options }
     }
 
-    /// Writes down what a page of the database said.
+    /// Stores the changes of a page of the database.
     private func note(_ token: String?, _ changed: [ZoneID], _ gone: [ZoneID]) {
         state.update { ledger in
             if let token { ledger.databaseToken = token }
@@ -193,7 +193,7 @@ extension EngineDriver {
             session.zonePageFetched(
                 zone, moreComing: page.moreComing, hasPendingChanges: session.hasPendingChanges,
                 at: now)
-            // Before the delegate hears that the zone is done.
+            // Noted before the delegate gets the zone's "did" event.
             noteZonesToFetch()
             if !page.moreComing {
                 await closeZone(nil, engine)
@@ -208,7 +208,7 @@ extension EngineDriver {
         }
     }
 
-    /// Tells the session of a failure, and does what it says.
+    /// Passes a failure to the session, and carries out its effect.
     private func failed(
         _ error: any Error, hadToken: Bool, _ zone: ZoneID?, _ round: inout FetchRound
     ) {
@@ -220,7 +220,7 @@ extension EngineDriver {
             return
         }
         var failure = SyncFailure(error)
-        // A token that was not sent cannot have expired.
+        // Without a sent token the error cannot mean that one expired.
         if failure.code == .changeTokenExpired, !hadToken { failure.code = .serverRejectedRequest }
         switch session.failed(failure, at: now) {
         case .dropDatabaseToken: state.update { $0.databaseToken = nil }
@@ -231,14 +231,14 @@ extension EngineDriver {
                 round.error = error
                 return
             }
-            // Why a zone is gone is told with the database's changes.
+            // The database's changes report why a zone is missing.
             if error.code != .zoneNotFound, error.code != .userDeletedZone {
                 round.zoneErrors[CKRecordZone.ID(zone)] = error
             }
         }
     }
 
-    /// Ends the zone that the delegate was told of.
+    /// Sends the "did" event of the open zone.
     private func closeZone(_ error: CKError?, _ engine: CKSyncEngine) async {
         guard let zone = openZone else { return }
         openZone = nil
@@ -249,7 +249,7 @@ extension EngineDriver {
 }
 
 extension CKError {
-    /// Whatever was thrown, as the framework's own.
+    /// Makes a `CKError` from any error.
     init(_ error: any Error) {
         switch error {
         case let error as CKError: self = error

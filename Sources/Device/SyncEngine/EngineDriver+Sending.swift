@@ -2,16 +2,16 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A send, from "will" to "did".
+/// A send, from its "will" event to its "did" event.
 private struct SendRound {
     let context: CKSyncEngine.SendChangesContext
-    /// What a caller is to be told.
+    /// The error for the caller.
     private(set) var error: CKError?
     private(set) var isOver = false
 
     var group: CKOperationGroup { context.options.operationGroup }
 
-    /// Ends the round: a caller who has waited for it hears of the first failure.
+    /// Ends the round with a failure; the caller gets the first one.
     mutating func fail(_ failure: CKError?) {
         guard let failure else { return }
         error = error ?? failure
@@ -30,8 +30,8 @@ extension EngineDriver {
         if let error = await send(context, engine) { throw error }
     }
 
-    /// Lets the session know what the app added. Records wait a little for more of them, but for a
-    /// caller who waits himself.
+    /// Passes the app's new changes to the session. Records wait briefly for further ones, unless a
+    /// caller waits.
     func absorbChanges(_ context: CKSyncEngine.SendChangesContext? = nil) {
         let ledger = state.ledger
         setZones(ledger, context?.options.scope ?? .all)
@@ -54,11 +54,10 @@ extension EngineDriver {
             delete: zones.filter { $0.value == .delete }.map(\.key))
     }
 
-    /// Sends until the delegate has nothing more or something failed.
+    /// Sends until the delegate has nothing more to send or an error occurs.
     ///
-    /// What the delegate adds when it hears of a failure goes with the next round: who waits for this
-    /// one is told of the failure first. Source: Apple's sample project of the engine, whose tests
-    /// expect it so.
+    /// Changes that the delegate adds after a failure are sent in the next round: the caller of
+    /// this one gets the failure first. Source: the tests of Apple's sample project of the engine.
     ///
     /// - Returns: what a caller is to be told.
     func send(
@@ -85,7 +84,7 @@ extension EngineDriver {
             }
             await tellState(engine)
         }
-        // What was out of this scope is still to be sent.
+        // Changes outside this scope must still be sent.
         if context.options.scope != .all {
             session.setHasPendingChanges(state.ledger.hasRecordChanges)
         }
@@ -113,7 +112,7 @@ extension EngineDriver {
             let error = CKError(error)
             round.fail(error)
             if isGivenUp(error) { return session.cancelled() }
-            // The request's failure is that of each zone.
+            // The error of the request is the result of each zone.
             for zone in zones { saves[zone.zoneID] = .failure(error) }
             for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
         }
@@ -194,7 +193,7 @@ extension EngineDriver {
             return
         }
         if let misuse = misuse(of: batch, context.options.scope) {
-            // Nothing was sent; the session only needs to know that the app cannot go on like this.
+            // Nothing was sent; the session only notes the failure.
             _ = session.failed(SyncFailure(.invalidArguments), at: now)
             return round.fail(misuse)
         }
@@ -211,7 +210,8 @@ extension EngineDriver {
         } catch {
             let error = CKError(error)
             if error.code == .limitExceeded, changes.count > 1, changes.count <= room.itemLimit {
-                // Only the engine knows how much is too much: it asks for less.
+                // The delegate does not know the service's limit, so the engine asks it for a
+                // smaller batch.
                 _ = session.failed(
                     SyncFailure(error), batchItemCount: changes.count, at: now)
                 state.update { ledger in
@@ -219,7 +219,7 @@ extension EngineDriver {
                 }
                 return
             }
-            // The request's failure is that of each record.
+            // The error of the request is the result of each record.
             for record in batch.recordsToSave { saves[record.recordID] = .failure(error) }
             for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
             round.fail(error)
@@ -227,7 +227,7 @@ extension EngineDriver {
         await recordOutcomes(batch, changes, saves, deletes, &round, engine)
     }
 
-    /// What is wrong with a batch that an app made by itself.
+    /// The error of an invalid batch that an app made.
     private func misuse(
         of batch: CKSyncEngine.RecordZoneChangeBatch,
         _ scope: CKSyncEngine.SendChangesOptions.Scope
@@ -290,8 +290,8 @@ extension EngineDriver {
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
         }
         round.fail(.partialFailure(Dictionary(errors) { first, _ in first }))
-        // Others may wait, also behind what failed; a delegate that never runs out of its own is not
-        // asked for ever.
+        // Other changes may wait behind failed ones. The delegate's untracked changes are not
+        // counted, so that it is not asked endlessly.
         session.setHasPendingChanges(state.ledger.hasRecordChanges)
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: savedRecords, failedRecordSaves: failedSaves,

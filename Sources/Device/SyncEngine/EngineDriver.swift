@@ -5,12 +5,12 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// The shell around an engine's session: does what it decides, tells the delegate, and notes in the
-/// state what came of it.
+/// Runs an engine's session: performs its operations, calls the delegate, and stores the outcome in
+/// the state.
 ///
 /// Invariants:
-/// * Who talks to the delegate or to the service has the turn, so events are serial.
-/// * The delegate hears of a page before the state says that it was fetched.
+/// * Only the holder of the turn calls the delegate or the service, so events are serial.
+/// * The delegate gets a page before the state marks it as fetched.
 actor EngineDriver {
     nonisolated let database: CKDatabase
     let configuredSubscriptionID: CKSubscription.ID?
@@ -20,11 +20,11 @@ actor EngineDriver {
     weak var delegate: (any CKSyncEngineDelegate)?
     var session: SyncSession
 
-    /// The zone whose fetch was begun and not ended in the delegate's eyes.
+    /// The zone for which the delegate got a "will" event but no "did" event yet.
     var openZone: ZoneID?
-    /// Cancels the request that is under way.
+    /// Cancels the current request.
     var cancelRequest: (@Sendable () -> Void)?
-    /// The connection's account change at which it began.
+    /// The connection's account change at which the current request began.
     var requestedAccountChange = 0
     /// The connection's account change at which the loop could not look the account up.
     private var failedLookup: Int?
@@ -37,7 +37,7 @@ actor EngineDriver {
     private var isBusy = false
     private var turnQueue: [CheckedContinuation<Void, Never>] = []
     private var roundCount = 0
-    /// Calls and passes of the loop that are under way or wait for their turn.
+    /// Calls and passes of the loop that are running or wait for their turn.
     private(set) var openRounds: Set<Int> = []
     private var cancelledRounds: Set<Int> = []
     private(set) var currentRound: Int?
@@ -47,7 +47,7 @@ actor EngineDriver {
     private let pause = WakeSignal()
     private var willTellOfState = false
     private var isStopped = false
-    /// The task in which the delegate is called now.
+    /// The task that is calling the delegate.
     private nonisolated let tellingTask = Mutex<Int?>(nil)
 
     init(_ configuration: CKSyncEngine.Configuration, state: CKSyncEngine.State) {
@@ -116,12 +116,13 @@ actor EngineDriver {
         }
     }
 
-    /// Runs a piece of work by hand when its turn comes. It is cancelled with its caller.
+    /// Runs work that the app requested when its turn comes. It is cancelled with its caller.
     func run(
         for engine: CKSyncEngine,
         _ body: @escaping @Sendable (isolated EngineDriver, CKSyncEngine) async throws -> Void
     ) async throws {
-        // Not in the caller's task: the delegate shall not meet the caller's cancellation.
+        // Not in the caller's task, so that cancelling the caller does not cancel the delegate's
+        // work.
         roundCount += 1
         let round = roundCount
         openRounds.insert(round)
@@ -151,15 +152,16 @@ actor EngineDriver {
         try await body(self, engine)
     }
 
-    /// Whether what is under way shall be given up.
+    /// Whether the current round was cancelled.
     var isCancelled: Bool { currentRound.map { cancelledRounds.contains($0) } ?? false }
 
     func checkCancellation() throws {
         if isCancelled { throw CKError(.operationCancelled, "The sync was cancelled.") }
     }
 
-    /// Whether this device gave a request up, which tells nothing of the service. A cancellation that
-    /// nobody here asked for is a failure, or the loop would repeat it without a pause.
+    /// Whether this device cancelled a request, which is not a failure of the service. Any other
+    /// cancellation counts as a failure, because otherwise the loop would repeat it without a
+    /// pause.
     func isGivenUp(_ error: CKError) -> Bool {
         error.code == .operationCancelled && (isCancelled || isStopped || !isAccountKnown)
     }
@@ -170,13 +172,13 @@ actor EngineDriver {
         cancelledRounds.formUnion(rounds.intersection(openRounds))
         guard isCancelled else { return }
         cancelRequest?()
-        // What woke the loop before is no occasion to begin again.
+        // Earlier wake-ups must not start the loop again.
         pause.forget()
     }
 
     // MARK: The delegate
 
-    /// Stops a process that would wait for itself.
+    /// Ends a process that would deadlock.
     nonisolated func checkCaller() {
         let caller = withUnsafeCurrentTask { $0?.hashValue }
         let telling = tellingTask.withLock { $0 }
@@ -186,7 +188,7 @@ actor EngineDriver {
                 + " itself; call it after the method has returned.")
     }
 
-    /// Calls the delegate; nil when there is none any more.
+    /// Calls the delegate; nil when it was released.
     func askDelegate<Answer: Sendable>(
         _ body: (any CKSyncEngineDelegate) async -> Answer
     ) async -> Answer? {
@@ -201,20 +203,20 @@ actor EngineDriver {
         _ = await askDelegate { await $0.handleEvent(event, syncEngine: engine) }
     }
 
-    /// Tells of the state, if it changed since the app was told.
+    /// Reports the state to the app, if it changed since the last report.
     func tellState(_ engine: CKSyncEngine) async {
         guard let serialization = state.takeUntold() else { return }
         await tell(.stateUpdate(.init(stateSerialization: serialization)), engine)
     }
 
-    /// The app changed the state: the loop tells it of the outcome and sends what is new. Without a
-    /// loop it is told of all that it does within a tenth of a second.
+    /// Handles a change of the state by the app: the loop reports it and sends the new changes.
+    /// Without a loop, changes within a tenth of a second are reported together.
     func appChangedState() {
         pause.wake()
         guard !isAutomatic, !willTellOfState, !isStopped else { return }
         willTellOfState = true
         Task {
-            // Ends early only with the process.
+            // The sleep ends early only when the process ends; the state is reported all the same.
             try? await world.sleep(SyncSettings.engine.coalescingSeconds)
             willTellOfState = false
             await takeTurn()
@@ -228,11 +230,12 @@ actor EngineDriver {
     private func accountMayHaveChanged() async {
         guard !isAccountKnown else { return }
         session.accountChanged(at: now)
-        // Not a request that already is the new account's.
+        // Does not cancel a request that is already the new account's.
         if requestedAccountChange != accountChangeCount { cancelRequest?() }
         guard !isAutomatic, let engine else { return pause.wake() }
         await takeTurn()
-        // What the service does not tell now is asked again before the next fetch or send.
+        // If the lookup fails it is repeated before the next fetch or send, which then throws its
+        // error.
         _ = try? await checkAccount(engine)
         giveTurn()
     }
@@ -253,7 +256,7 @@ actor EngineDriver {
         }
     }
 
-    /// A zone is to be fetched, or the database, whether or not the service tells of changes.
+    /// Schedules a fetch of a zone, or of the database.
     func fetchSoon(_ zone: ZoneID?) {
         session.notified(of: zone)
         notified()
@@ -286,7 +289,7 @@ actor EngineDriver {
         }
     }
 
-    /// Does one round of what is due.
+    /// Performs one round of the work that is due.
     private func pass() async -> Pause {
         await takeTurn()
         roundCount += 1
@@ -302,7 +305,7 @@ actor EngineDriver {
         guard let engine, delegate != nil else { return .until(nil) }
         await tellState(engine)
         let accountChange = accountChangeCount
-        // An edit is no reason to ask again before the pause is over; another account is.
+        // A new change does not end the pause after a failed lookup; a new account does.
         if failedLookup == accountChange, case .wait(let uptimeSeconds) = session.preview(at: now) {
             return .until(uptimeSeconds)
         }
@@ -311,7 +314,7 @@ actor EngineDriver {
             guard try await checkAccount(engine) else { return .until(nil) }
         } catch {
             if isCancelled { return .until(nextOccasion) }
-            // Whoever it is now is looked up at once.
+            // The account changed meanwhile: the new one is looked up at once.
             if accountChange != accountChangeCount { return .none }
             failedLookup = accountChange
             _ = session.failed(SyncFailure(CKError(error)), at: now)
@@ -328,13 +331,13 @@ actor EngineDriver {
         }
     }
 
-    /// When what was cancelled begins again by itself.
+    /// When cancelled work begins again by itself.
     private var nextOccasion: Double? {
         session.nextFetchUptimeSeconds ?? session.settings.fetchIntervalSeconds.map { now + $0 }
     }
 
     private func perform(_ operation: SyncOperation, _ engine: CKSyncEngine) async {
-        // The rounds tell the delegate of what failed, and the session when to try again.
+        // The rounds report failures to the delegate, and the session decides when to retry.
         switch operation.activity {
         case .fetching:
             _ = await fetch(

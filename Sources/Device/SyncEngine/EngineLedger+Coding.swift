@@ -1,10 +1,10 @@
 import StratusRecords
 import StratusSync
 
-/// The ledger as an app keeps it, in JSON or in a property list: version 1.
+/// The stored form of the ledger, in JSON or a property list: version 1.
 ///
-/// Zones stand once, by number; a record is its name and its zone's number. What is in flight is
-/// written as pending, so that a restart sends it again. Another version is refused.
+/// Zones are listed once and have numbers; a record has its name and its zone's number. Changes in
+/// flight are written as pending, so that a restart sends them again. Other versions are refused.
 extension EngineLedger: Codable {
     private static let formatVersion = 1
 

@@ -2,48 +2,49 @@ import OrderedCollections
 import StratusRecords
 import StratusSync
 
-/// What a sync engine must not forget, and what it is about to do: a value, without clock or input.
+/// The state of a sync engine and its pending changes, as a value without clock or input.
 ///
 /// Invariants:
-/// * A record has one pending change at the most, and a zone has one.
+/// * A record has at most one pending change, and so has a zone.
 /// * A change that is sent is in flight and not pending; changed again meanwhile, it is both.
-/// * Whoever restores the ledger finds what was in flight among what is pending.
+/// * In a restored ledger, changes that were in flight are pending.
 struct EngineLedger: Sendable {
-    /// A zone to be made or to be deleted.
+    /// A zone to create or delete.
     enum ZoneChange: Hashable, Sendable {
         case save
         case delete
     }
 
-    /// The record name of the user to whom all this belongs; nil before the first sign-in.
+    /// The record name of the state's user; nil before the first sign-in.
     var userRecordName: String?
     var databaseToken: String?
     var zoneTokens: [ZoneID: String] = [:]
     var zonesToFetch: [ZoneID] = []
-    /// Records, by name, that conflicts brought from zones that were never fetched, with their types. A
-    /// first fetch does not tell what was deleted before it: what it does not bring of these is gone.
+    /// Records, by name with their types, that arrived with conflicts from zones that were never
+    /// fetched. A first fetch does not report earlier deletions: those of these records that it
+    /// does not contain were deleted.
     private(set) var metRecords: [ZoneID: [String: String]] = [:]
-    /// The database subscription, once it is there.
+    /// The database subscription, once it exists.
     var subscriptionID: String?
     private(set) var hasPendingUntrackedChanges = false
 
     private(set) var pending: OrderedDictionary<RecordID, PendingChange> = [:]
     private(set) var inFlight: OrderedDictionary<RecordID, PendingChange> = [:]
     private(set) var pendingZones: OrderedDictionary<ZoneID, ZoneChange> = [:]
-    /// The zones that the app makes with the encryption scope `.perZone`.
+    /// The zones that the app creates with the encryption scope `.perZone`.
     var zonesEncryptedAsOne: Set<ZoneID> = []
 
-    /// Counts what the app adds, so that a change made while a batch is put together is told from
-    /// one that the batch has.
+    /// Counts the app's additions, to distinguish changes made while a batch is assembled from
+    /// those in the batch.
     private(set) var additionCount: Int64 = 0
 
-    /// Whether there is something to ask the app for.
+    /// Whether the app must be asked for a batch.
     var hasRecordChanges: Bool { !pending.isEmpty || hasPendingUntrackedChanges }
 
     // MARK: What the app adds and takes back; each says whether that changed anything
 
-    /// Adds changes; one for the same record keeps its place, one of the other kind takes over and
-    /// goes to the end.
+    /// Adds changes; an equal change keeps its place, and one of the other kind replaces it at the
+    /// end.
     @discardableResult
     mutating func add(_ changes: [(id: RecordID, kind: PendingChange.Kind)]) -> Bool {
         guard !changes.isEmpty else { return false }
@@ -93,8 +94,8 @@ struct EngineLedger: Sendable {
 
     /// Puts a batch in flight.
     ///
-    /// - Parameter askedCount: ``additionCount`` when the app was asked for the batch: what was
-    ///   added later is not in it, and stays pending.
+    /// - Parameter askedCount: ``additionCount`` when the app was asked for the batch: changes
+    ///   added later are not in it, and stay pending.
     mutating func send(_ changes: [PendingChange], askedAt askedCount: Int64) {
         var taken: Set<RecordID> = []
         for change in changes {
@@ -108,7 +109,7 @@ struct EngineLedger: Sendable {
         pending.removeAll { taken.contains($0.key) }
     }
 
-    /// Ends a flight: what the verdicts leave pending comes back to the front, unless the app
+    /// Ends the flight of a batch: changes that stay pending return to the front, unless the app
     /// changed the record meanwhile.
     mutating func resolve(_ changes: [PendingChange], _ verdicts: [ItemVerdict]) {
         for (change, verdict) in zip(changes, verdicts).reversed() {
@@ -123,7 +124,7 @@ struct EngineLedger: Sendable {
         }
     }
 
-    /// Takes note that zones were made or deleted, or failed for a reason that is the app's.
+    /// Notes that zones were created or deleted, or failed with an error for the app.
     mutating func resolve(_ zones: [ZoneID: ZoneChange]) {
         for (zone, change) in zones {
             if change == .delete { zonesEncryptedAsOne.remove(zone) }
@@ -133,15 +134,15 @@ struct EngineLedger: Sendable {
 
     // MARK: What is fetched
 
-    /// A conflict brought a record before the zone's changes did.
+    /// Notes a record that arrived with a conflict before the zone's changes.
     mutating func meet(_ record: RecordID, type: String) {
         guard zoneTokens[record.zoneID] == nil else { return }
         metRecords[record.zoneID, default: [:]][record.name] = type
     }
 
-    /// A page of a zone's changes tells of these records.
+    /// Notes a page of a zone's changes.
     ///
-    /// - Returns: the records, with their types, that were met and that a first fetch did not bring.
+    /// - Returns: the noted records, with their types, that a first fetch did not contain.
     mutating func fetched(
         _ names: some Sequence<String>, of zone: ZoneID, token: String, moreComing: Bool
     ) -> [String: String] {
@@ -151,7 +152,7 @@ struct EngineLedger: Sendable {
         return moreComing ? [:] : metRecords.removeValue(forKey: zone) ?? [:]
     }
 
-    /// What ``fetched(_:of:token:moreComing:)`` would return.
+    /// The result of ``fetched(_:of:token:moreComing:)``, without a change.
     func missing(
         _ names: some Sequence<String>, of zone: ZoneID, moreComing: Bool
     ) -> [String: String] {
@@ -159,7 +160,7 @@ struct EngineLedger: Sendable {
         return copy.fetched(names, of: zone, token: "", moreComing: moreComing)
     }
 
-    /// A zone is no more. What is pending for it stays: the app decides what becomes of it.
+    /// Removes the state of a deleted zone. Its pending changes stay, for the app to decide.
     mutating func forget(_ zone: ZoneID) {
         metRecords[zone] = nil
         zoneTokens[zone] = nil
@@ -168,14 +169,14 @@ struct EngineLedger: Sendable {
 
     // MARK: Whose it is
 
-    /// What an account change comes to.
+    /// The kinds of account changes.
     enum AccountChange: Hashable, Sendable {
         case signIn(String)
         case signOut(String)
         case switchAccounts(from: String, to: String)
     }
 
-    /// Takes note of who is signed in. Nothing of another user is kept.
+    /// Sets the signed-in user. The state of another user is removed.
     ///
     /// - Returns: nil when nothing changed.
     mutating func account(is current: String?) -> AccountChange? {

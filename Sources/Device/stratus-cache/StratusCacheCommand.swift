@@ -16,13 +16,13 @@ struct StratusCacheCommand: ParsableCommand {
             abstract: "Prints a cache file's queue, tokens, history and sizes.",
             discussion: """
                 Works while an app has the file open, and changes nothing. With --verify it reads the whole \
-                file, says what is wrong with it, and exits with 1 if anything is.
+                file, reports what is wrong with it, and exits with 1 if anything is.
                 """)
 
         @Argument(help: "The path of the cache file.") var file: String
-        @Flag(help: "Look for damage and broken promises.") var verify = false
+        @Flag(help: "Check the file for damage and violated invariants.") var verify = false
         @Flag(help: "Print JSON.") var json = false
-        @Flag(help: "Print the values of changes that wait: they are the user's own.")
+        @Flag(help: "Print the values of pending changes, which are the user's data.")
         var values = false
 
         func run() throws {

@@ -1,9 +1,9 @@
 import StratusRecords
 import StratusStorage
 
-/// What every storage engine promises, as cases that any test framework can run.
+/// Conformance tests for storage engines, as cases that any test framework can run.
 ///
-/// Each case gets an empty engine of its own and throws ``Failure`` when a promise is broken.
+/// Each case gets a new, empty engine and throws ``Failure`` when a guarantee is broken.
 ///
 /// ```swift
 /// @Test(arguments: StoreConformance.cases)
@@ -12,7 +12,7 @@ import StratusStorage
 /// }
 /// ```
 public enum StoreConformance {
-    /// One promise.
+    /// One guarantee.
     public struct Case: Sendable, CustomStringConvertible {
         public let name: String
         private let body: @Sendable (any StorageEngine) async throws -> Void
@@ -26,13 +26,13 @@ public enum StoreConformance {
 
         /// Runs the case on an empty engine.
         ///
-        /// - Throws: ``Failure`` when the promise is broken, and what the store throws unexpectedly.
+        /// - Throws: ``Failure`` when the guarantee is broken, and unexpected errors of the store.
         public func run(_ storage: any StorageEngine) async throws {
             try await body(storage)
         }
     }
 
-    /// A broken promise.
+    /// A broken guarantee.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         public let message: String
         public let file: String
@@ -41,7 +41,7 @@ public enum StoreConformance {
         public var description: String { "\(message) (\(file):\(line))" }
     }
 
-    /// All cases that every engine passes, in the order from small to large.
+    /// All cases, from simple to complex.
     public static let cases: [Case] =
         writes + zones + epochs + changes + references + subscriptions + assets + usage + indexes
         + concurrency
@@ -89,7 +89,7 @@ extension StoreConformance {
 // MARK: What the cases work with
 
 extension StoreConformance {
-    /// What a closure of a case throws on purpose.
+    /// An error that a closure of a case throws on purpose.
     struct Refusal: Error, Equatable {
         var number = 0
     }

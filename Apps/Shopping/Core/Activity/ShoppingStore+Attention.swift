@@ -82,7 +82,8 @@ extension ShoppingStore {
         guard case .trouble(let sentence) = change.kind else { return }
         let now = clock()
         let list = change.listID?.description ?? ActivityLog.everyList
-        // A file that cannot be written is an error of its own, which the person has just been notified of.
+        // If the file cannot be written, the error is missing in the activity view; the person has
+        // just seen it as a notification.
         try? activity.keep(
             ActivityEvent(
                 id: "trouble \(now / 86_400_000) \(sentence)", milliseconds: now,
@@ -101,7 +102,7 @@ extension ShoppingStore {
     /// made.
     public func notification(of change: ShoppingChange) -> String? {
         guard change.origin.isOfOtherPerson else { return nil }
-        // A choice that cannot be read is none.
+        // A choice that cannot be read counts as none, so there is no notification.
         return (try? notificationChoice())?.text(for: change)
     }
 

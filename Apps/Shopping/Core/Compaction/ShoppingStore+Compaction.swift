@@ -107,7 +107,8 @@ extension ShoppingStore {
                 guard try takeTurn(listID) else { continue }
                 count += try await compact(listID)
             } catch {
-                // Housekeeping: another device is quicker, or the next turn does it. Nobody misses anything.
+                // The list is not affected: another device compacts it, or this device tries again
+                // later.
                 continue
             }
         }
@@ -137,7 +138,8 @@ extension ShoppingStore {
 
     /// Whether a record is missing at the service because it was compacted there.
     func isCompacted(_ record: CKRecord) -> Bool {
-        // Without the root the list is gone, or cannot be read: then nobody says that it was compacted.
+        // Without its root record the list is deleted or cannot be read; then the record does not
+        // count as compacted, and its error is shown.
         guard let entry = JournalEntry(record),
             let listID = ListID(record.recordID.zoneID),
             let root = try? cache.record(for: listID.rootID, in: listID.scope),

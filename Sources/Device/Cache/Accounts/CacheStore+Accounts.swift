@@ -3,9 +3,10 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Whose the rows are.
+/// The user that rows belong to.
 extension CacheStore {
-    /// What is made while nobody is signed in is nobody's, until the app says whose it is.
+    /// Notes that an edit was made while nobody was signed in: the records belong to nobody until
+    /// the app adopts them.
     func noteWhoEdits(_ database: Database) throws {
         guard !hasAccount(), try flag(CacheFlag.userRecordName, database) == nil else { return }
         try setFlag(CacheFlag.isMadeByNobody, "1", database)
@@ -25,7 +26,7 @@ extension CacheStore {
         }
     }
 
-    /// The changes that the service has not confirmed, the refused ones among them, the oldest first.
+    /// The changes that the service has not confirmed, including refused ones, the oldest first.
     func unsentChanges(_ database: Database) throws -> [UnsentChange] {
         let rows = try Row.fetchAll(
             database,
@@ -47,7 +48,7 @@ extension CacheStore {
         }
     }
 
-    /// Removes all that is here of this database, in a transaction with the others.
+    /// Removes all rows of this database, in one transaction with the other databases.
     ///
     /// - Returns: the records that were here.
     func removeAll(_ database: Database) throws -> Set<RecordID> {

@@ -13,7 +13,7 @@ public struct UnsentChange: Sendable {
     public var record: CKRecord?
 }
 
-/// Whose the file is, and what becomes of it when its user signs out.
+/// The user of the file, and what happens to the file when they sign out.
 ///
 /// ```swift
 /// let unsent = try await cache.signOut(.sendThenRemove)  // throws, and removes nothing, without network
@@ -45,8 +45,9 @@ extension CloudCache {
     /// Other processes that have the file see it empty. Tables of the app (``CacheTransaction/database``) stay, and so does a
     /// damaged file that was kept aside (``CacheEvent/fileDamaged(keptAside:saves:deletions:unreadable:)``).
     ///
-    /// - Returns: the changes that were not sent: with `keep` they wait in the file, with `remove` these are the last
-    ///   copies. The files of their assets stay as long as the records are held.
+    /// - Returns: the changes that were not sent: with `keep` they stay in the file, with `remove`
+    ///   these are the last copies. The files of their assets are kept as long as the records are
+    ///   held.
     /// - Throws: ``CacheError`` `notSynced` or another one of ``sync()``; `unsentChanges` where the service
     ///   refused a change, which needs a decision first, or the app kept saving meanwhile. Then nothing is
     ///   removed.
@@ -62,7 +63,7 @@ extension CloudCache {
         return lost
     }
 
-    /// - Returns: what was not sent.
+    /// - Returns: the changes that were not sent.
     private func removeEverythingHere(evenUnsent: Bool) throws -> [UnsentChange] {
         var outcomes: [CacheOutcome] = []
         let lost = try file.write { database in
@@ -73,11 +74,12 @@ extension CloudCache {
                     "The service refused changes, or more were made meanwhile. Decide on them, or sign out with remove."
                 )
             }
-            // Their files are held from here on.
+            // Locating the files now keeps them as long as the records are held.
             for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {
                 _ = asset.fileURL
             }
-            // The numbers go on, as others have seen them.
+            // The last row stays, so that numbers continue: other processes remember the last one
+            // that they saw.
             try database.execute(
                 sql: "DELETE FROM change WHERE id < (SELECT max(id) FROM change)")
             try database.execute(
@@ -91,7 +93,7 @@ extension CloudCache {
                     try file.noteChange(of: [], in: store.scope, database)
                 }
             }
-            // What the app declares of its types says nothing of anybody, and their columns stay.
+            // The declared types say nothing about the user, and their columns stay.
             try database.execute(
                 sql: "DELETE FROM flag WHERE database <> 0 OR name <> 'types'")
             try removeHistory(database)
@@ -100,15 +102,15 @@ extension CloudCache {
         for store in databases.map(\.store) { store.held.withLock { $0 = [:] } }
         for outcome in outcomes { observers.tell(outcome) }
         try file.pool.writeWithoutTransaction { database in
-            // The rows are gone; that nothing of them lies in free pages any more is the most that can be done, and needs
-            // room and no readers.
+            // The rows are removed already. Overwriting the free pages too needs disk space and no
+            // readers; without them the old content stays in free pages until SQLite reuses them.
             try? database.execute(sql: "VACUUM")
             _ = try? database.checkpoint(.truncate)
         }
         return lost
     }
 
-    /// Removes what else tells of the user: what happened, and what they asked the public database.
+    /// Removes the history of the user: events, and answers to queries of the public database.
     private func removeHistory(_ database: Database) throws {
         file.events.withLock { $0 = [] }
         try database.execute(sql: "DELETE FROM event")
@@ -120,7 +122,8 @@ extension CloudCache {
     /// Gives records that were made on this device while nobody was signed in to the user who is signed in now,
     /// and syncs them.
     ///
-    /// Without it the halt is `HaltReason.unclaimedRecords`, as the records may be somebody else's.
+    /// Until then syncing halts with `HaltReason.unclaimedRecords`, because the records may be
+    /// another person's.
     public func adoptLocalRecords() async throws {
         let store = databases[0].store
         try await file.disk.write { try store.adoptLocalRecords() }

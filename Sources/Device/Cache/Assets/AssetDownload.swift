@@ -5,10 +5,10 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// The file of an asset on its way to this device.
+/// The download of an asset's file.
 ///
-/// The bytes come into a part, which outlives the process: what is there already is not asked for again. When it is
-/// whole and on disk it gets its name, and then its row.
+/// The bytes are written to a part file, which is kept when the process ends, so that a later
+/// download resumes. When it is complete and durable it gets its name, and then its row.
 struct AssetDownload: Sendable {
     let file: CacheFile
     let store: CacheStore
@@ -20,7 +20,7 @@ struct AssetDownload: Sendable {
 
     private var partName: String { CacheFile.downloadName(key) + AssetFiles.partSuffix }
 
-    /// Downloads the file, or what is missing of it. Two processes do not do so at once.
+    /// Downloads the file, or the missing rest of it; one process at a time.
     ///
     /// - Throws: ``CacheError`` `notSynced`, `assetNotHere`, `storageFull` or `halted`, `CancellationError`.
     func run() async throws {
@@ -38,7 +38,7 @@ struct AssetDownload: Sendable {
                 try assets.making { try AssetPart(path: path, sizeBytes: size) }
             }
             if let part = opened { return try await fill(part) }
-            // Another process is at it.
+            // Another process is downloading it.
             try await file.assets.world.timeout(0.5)
             await Task.yield()
         }
@@ -99,7 +99,7 @@ struct AssetDownload: Sendable {
     }
 }
 
-/// A file that is not whole, locked for who writes it.
+/// An incomplete file, locked by the process that writes it.
 private final class AssetPart: Sendable {
     private let descriptor: Int32
     private let sizeBytes: Int64?
@@ -109,7 +109,7 @@ private final class AssetPart: Sendable {
     /// Why the last bytes could not be written.
     var failure: CacheError? { state.withLock { $0.failure } }
 
-    /// - Returns: nil while somebody else writes it.
+    /// - Returns: nil while another process writes it.
     init?(path: String, sizeBytes: Int64?) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw AssetFiles.error(errno) }
@@ -117,20 +117,20 @@ private final class AssetPart: Sendable {
         let end = lseek(descriptor, 0, SEEK_END)
         state = Mutex((Int64(end), nil))
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
-        // Of something else.
+        // The part is longer than the asset, so it belongs to something else.
         if let sizeBytes, Int64(end) > sizeBytes { restart() }
     }
 
     deinit { close(descriptor) }
 
-    /// Begins from the first byte.
+    /// Starts again from the first byte.
     func restart() {
         ftruncate(descriptor, 0)
         lseek(descriptor, 0, SEEK_SET)
         state.withLock { $0.count = 0 }
     }
 
-    /// - Returns: the bytes that are there.
+    /// - Returns: the number of bytes written so far.
     func append(_ piece: [UInt8]) throws -> Int64 {
         do {
             let after = count + Int64(piece.count)
@@ -145,7 +145,8 @@ private final class AssetPart: Sendable {
                 return after
             }
         } catch let error as CacheError {
-            // What was written of the piece counts again from the end of the file.
+            // Kept for `failure`, which the download throws. The bytes of the piece that were
+            // written are counted at the next start.
             state.withLock { $0.failure = error }
             throw error
         }
@@ -154,7 +155,7 @@ private final class AssetPart: Sendable {
     func sync() throws { try AssetFiles.sync(descriptor) }
 }
 
-/// A download that is under way, for which several can wait.
+/// A running download, for which several tasks can wait.
 final class RunningDownload: Sendable {
     let task: Task<Void, Never>
     private let outcome: Outcome
@@ -171,7 +172,7 @@ final class RunningDownload: Sendable {
         }
     }
 
-    /// Waits for its end; nil where the file is here.
+    /// Waits for its end; nil if it succeeded.
     func failure() async -> (any Error)? {
         await task.value
         return outcome.failure.withLock { $0 }

@@ -6,28 +6,28 @@ import Synchronization
 
 /// The folder beside a cache's file with the files of its assets.
 ///
-/// A file's name is made of its content, its own SHA-256 or the service's checksum, and it is never written again: what has
-/// its name is whole and on disk. Rows of the table `asset` name files; whoever makes a file holds the folder's
-/// lock together with others until its row is there, and whoever removes files that no row names holds
-/// it alone. The kernel lets go of it when a process ends, so that a killed one leaves a file without a row at
-/// the worst.
+/// A file is named by its content, its SHA-256 or the service's checksum, and is never changed: a
+/// file with such a name is complete and durable. Rows of the table `asset` name files. A process
+/// that creates a file holds the folder's lock shared until the row exists; a process that removes
+/// files without rows holds it exclusively. The kernel releases the lock when a process ends, so a
+/// killed process leaves at worst a file without a row.
 final class AssetFiles: Sendable {
     private static let pieceBytes = 1 << 20
-    /// What follows the path of the cache's file in that of the folder.
+    /// The suffix of the folder's path after the path of the cache's file.
     static let folderSuffix = "-assets"
-    /// What the names of files end with that are not whole.
+    /// The suffix of the names of incomplete files.
     static let partSuffix = ".part"
     static let newSuffix = ".new"
 
-    /// The folder; made when the first file comes. Empty where the cache is in memory, and was given none.
+    /// The folder, created with the first file. Empty for a cache in memory without a folder.
     let path: String
     let isInMemory: Bool
     let world: World
     let transfers = AssetTransfers()
-    /// How many hold each file, by its name.
+    /// The number of leases of each file, by its name.
     private let leases = Mutex<[String: Int]>([:])
 
-    /// - Parameter path: of the folder; nil in memory.
+    /// - Parameter path: the path of the folder; nil for a cache in memory without one.
     init(path: String?, world: World) {
         isInMemory = path == nil
         self.path = path ?? ""
@@ -40,7 +40,8 @@ final class AssetFiles: Sendable {
 
     // MARK: The lock
 
-    /// Makes files, and their rows: until then nobody takes them for orphans.
+    /// Runs a body that creates files and their rows; meanwhile no process removes the files as
+    /// orphans.
     ///
     /// - Throws: ``CacheError`` `unwritable` or `storageFull`, `unsupportedValue` in memory, and what the body throws.
     func making<Value>(_ body: () throws -> Value) throws -> Value {
@@ -52,16 +53,16 @@ final class AssetFiles: Sendable {
         }
         let folder = try openFolder(makes: true)
         defer { close(folder) }
-        // Who removes files is done soon.
+        // Removing files takes only a short time.
         while flock(folder, LOCK_SH) != 0 {
             guard errno == EINTR else { throw Self.error(errno) }
         }
         return try body()
     }
 
-    /// Removes files: nobody makes one meanwhile.
+    /// Runs a body that removes files, while no process creates one.
     ///
-    /// - Returns: false, and nothing was done, while somebody does.
+    /// - Returns: false, without running the body, while a process creates files.
     func removing(_ body: () throws -> Void) throws -> Bool {
         guard isMade else {
             try body()
@@ -88,10 +89,10 @@ final class AssetFiles: Sendable {
 
     /// Copies an app's file into the folder, on disk when this returns. Inside ``making(_:)``.
     ///
-    /// - Returns: its name, the SHA-256 of what it has, and how long it is.
+    /// - Returns: its name, the SHA-256 of its content, and its length.
     /// - Throws: ``CacheError`` `assetUnreadable`, `storageFull` or `unwritable`.
     func take(_ source: URL) throws -> (file: String, sizeBytes: Int64) {
-        // Without waiting for whoever might write into a pipe.
+        // Nonblocking, so that opening a pipe does not wait for a writer.
         let from = open(source.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard from >= 0 else { throw CacheError.assetUnreadable(source, errno) }
         defer { close(from) }
@@ -120,7 +121,7 @@ final class AssetFiles: Sendable {
         return (file, before.sizeBytes)
     }
 
-    /// Gives a download that is whole its name. Inside ``making(_:)``.
+    /// Renames a complete download to its final name. Inside ``making(_:)``.
     func finish(_ part: String, as file: String) throws {
         guard rename(path + "/" + part, path + "/" + file) == 0 else { throw Self.error(errno) }
         touch(file)
@@ -140,7 +141,7 @@ final class AssetFiles: Sendable {
         }
     }
 
-    /// Writes all bytes where the descriptor is.
+    /// Writes all bytes at the descriptor's position.
     static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
         try bytes.withUnsafeBytes { bytes in
             var done = 0
@@ -199,7 +200,7 @@ final class AssetFiles: Sendable {
 
     // MARK: Using
 
-    /// Holds a file: it stays until the lease ends. Nil where it is not here.
+    /// Leases a file, which is kept until the lease ends; nil if it is not here.
     func lease(_ file: String) -> AssetLease? {
         guard !isInMemory else { return nil }
         leases.withLock { $0[file, default: 0] += 1 }
@@ -218,16 +219,16 @@ final class AssetFiles: Sendable {
 
     func isLeased(_ file: String) -> Bool { leases.withLock { $0[file] != nil } }
 
-    /// Notes that a file was used: those that were not go first.
+    /// Notes the use of a file: the least recently used files are evicted first.
     private func touch(_ file: String) {
         let now = world.nowMilliseconds()
         let time = timespec(
             tv_sec: Int(now / 1_000), tv_nsec: Int(now % 1_000) * 1_000_000)
-        // Of a file whose time cannot be set the time of its making counts.
+        // If the time cannot be set, the file's former time decides when it is evicted.
         _ = utimensat(AT_FDCWD, path + "/" + file, [time, time], 0)
     }
 
-    /// When a file was last used, in milliseconds since 1970; nil where it is not here.
+    /// When a file was last used, in milliseconds since 1970; nil if it is not here.
     func lastUse(of file: String) -> Int64? {
         var status = stat()
         guard stat(path + "/" + file, &status) == 0 else { return nil }
@@ -241,9 +242,9 @@ final class AssetFiles: Sendable {
 
     // MARK: Removing
 
-    /// Removes a file unless somebody holds it. Inside ``removing(_:)``.
+    /// Removes a file unless it is leased. Inside ``removing(_:)``.
     ///
-    /// - Returns: whether it is gone.
+    /// - Returns: whether it no longer exists.
     @discardableResult
     func remove(_ file: String) -> Bool {
         leases.withLock { leases in
@@ -258,13 +259,13 @@ final class AssetFiles: Sendable {
         return try FileManager.default.contentsOfDirectory(atPath: path)
     }
 
-    /// Whether there are files that are not whole.
+    /// Whether there are incomplete files.
     func hasParts() throws -> Bool {
         try names().contains { $0.hasSuffix(Self.partSuffix) }
     }
 }
 
-/// Holds a file of an ``AssetFiles``.
+/// Keeps a file of an ``AssetFiles`` while it is held.
 final class AssetLease: Sendable {
     private let file: String
     private let files: AssetFiles

@@ -6,16 +6,17 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// Brings the files of assets here and removes them, beside whatever else is done.
+/// Downloads the files of assets and removes unused ones, in the background.
 actor AssetKeeper {
-    /// Downloads at a time.
+    /// Concurrent downloads.
     private static let downloadsAtATime = 4
-    /// Seconds until what a loop let come in vain is tried again, doubled each time.
+    /// Seconds until a failed download of the loop is tried again, doubled each time.
     private static let firstRetrySeconds: Double = 2
     private static let longestRetrySeconds: Double = 300
-    /// Seconds from a change to the removal of what it left behind.
+    /// Seconds from a change to the removal of files that it made unused.
     private static let tidySeconds: Double = 1
-    /// Milliseconds for which another process may have the address of a file that it asked for.
+    /// Milliseconds after its last use during which another process may still use the path of a
+    /// file.
     private static let graceMilliseconds: Int64 = 600_000
 
     nonisolated let file: CacheFile
@@ -24,7 +25,7 @@ actor AssetKeeper {
     private nonisolated let world: World
     private nonisolated let observers: Observers
     private var downloads: [String: RunningDownload] = [:]
-    /// Assets that are not to be had, for this process.
+    /// Assets that the service no longer has, remembered by this process.
     private var missing: Set<String> = []
     private nonisolated let fetching = Mutex(Fetching())
     private nonisolated let tidying = Mutex(Tidying())
@@ -40,16 +41,16 @@ actor AssetKeeper {
         self.world = world
     }
 
-    /// Whether any file comes with a sync. A cache in memory has none.
+    /// Whether a sync downloads any files. A cache in memory without a folder downloads none.
     nonisolated var fetchesAny: Bool { settings.fetchesAny && !file.assets.isInMemory }
 
     // MARK: Coming
 
-    /// What a running loop lets come.
+    /// The downloads of a running loop.
     private struct Fetching {
         var task: Task<Void, Never>?
         var isAsked = false
-        /// Whether something may be missing.
+        /// Whether wanted files may be missing.
         var isIncomplete = true
         var isEnded = false
     }
@@ -63,7 +64,7 @@ actor AssetKeeper {
         var sizeBytes: Int64?
     }
 
-    /// Downloads a file, or waits until somebody else of this process has.
+    /// Downloads a file, or waits for another download of it in this process.
     ///
     /// - Throws: ``CacheError``, `CancellationError`.
     func fetch(_ wanted: Wanted) async throws {
@@ -78,7 +79,7 @@ actor AssetKeeper {
             try Task.checkCancellation()
             guard let failure else { return }
             if !(failure is CancellationError) { throw failure }
-            // Who began it gave up: go on from there.
+            // The task that began it was cancelled: resume the download.
             await Task.yield()
         }
         guard let database = databases.first(where: { $0.scope == wanted.scope }) else {
@@ -100,10 +101,10 @@ actor AssetKeeper {
         throw failure
     }
 
-    /// Downloads what policies want here, as far as there is room.
+    /// Downloads the files that policies want, within the limit.
     ///
-    /// - Throws: ``CacheError`` `notSynced` or `storageFull`, `CancellationError`. An asset that is not to be had is no
-    ///   error: its record says what it is.
+    /// - Throws: ``CacheError`` `notSynced` or `storageFull`, `CancellationError`. An asset that
+    ///   the service no longer has is not an error.
     func fetchWanted() async throws {
         guard fetchesAny else { return }
         let (file, settings) = (file, settings)
@@ -124,9 +125,10 @@ actor AssetKeeper {
         }
     }
 
-    /// A running loop has nothing left to do: what policies want comes now, beside it.
+    /// Starts the downloads that policies want, when a running loop has nothing left to do.
     ///
-    /// - Parameter hasChanges: whether the service brought records; without, only what did not come is tried again.
+    /// - Parameter hasChanges: whether the service sent records; if not, only failed downloads are
+    ///   tried again.
     nonisolated func noteRest(hasChanges: Bool) {
         guard fetchesAny else { return }
         fetching.withLock { fetching in
@@ -146,9 +148,10 @@ actor AssetKeeper {
                 fetching.withLock { $0.isIncomplete = false }
                 pauseSeconds = Self.firstRetrySeconds
             } catch {
-                // It is tried again by itself; who asks for a file hears what is wrong.
+                // Tried again after a pause. `sync()` and requests for a single file throw the
+                // error; an app that only runs the loop sees that the file is not there.
                 fetching.withLock { ($0.isIncomplete, $0.isAsked) = (true, true) }
-                // Who is cancelled asks no more.
+                // A cancelled wait ends the loop in `takeQuestion`.
                 try? await world.timeout(pauseSeconds)
                 pauseSeconds = min(pauseSeconds * 2, Self.longestRetrySeconds)
             }
@@ -166,7 +169,7 @@ actor AssetKeeper {
         }
     }
 
-    /// Ends what a loop let come; the parts stay.
+    /// Cancels the loop's downloads; the part files stay.
     nonisolated func stopFetching() {
         let task = fetching.withLock { fetching in
             fetching.isIncomplete = true
@@ -185,25 +188,25 @@ actor AssetKeeper {
 
     // MARK: Going
 
-    /// What becomes of files that nobody uses.
+    /// The removal of unused files.
     private struct Tidying {
         var task: Task<Void, Never>?
-        /// Whether there may be files that no row names: a process that ended left them, a save that failed, or a download
-        /// whose record went before it was whole.
+        /// Whether there may be files without a row, left by a process that ended, a save that
+        /// failed, or a download whose record was removed before it was complete.
         var hasOrphans = true
         var isEnded = false
     }
 
-    /// A save or a download failed that had made files.
+    /// Notes that a save or download that had created files failed.
     nonisolated func noteOrphans() { tidying.withLock { $0.hasOrphans = true } }
 
-    /// Something changed: what nobody uses any more goes in a moment.
+    /// Schedules the removal of unused files after a change.
     nonisolated func noteChange() {
         guard !file.assets.isInMemory else { return }
         tidying.withLock { tidying in
             guard tidying.task == nil, !tidying.isEnded else { return }
             tidying.task = world.startTask("cache assets") { [world, weak self] in
-                // Who is cancelled tidies nothing.
+                // A cancelled wait removes nothing, as the next line checks.
                 try? await world.timeout(Self.tidySeconds)
                 guard !Task.isCancelled else { return }
                 await self?.tidyLater()
@@ -216,12 +219,13 @@ actor AssetKeeper {
         do {
             try await tidy()
         } catch {
-            // It is done with the next change, or when the file is opened again.
+            // Tried again after the next change, or when the file is opened again. Until then
+            // unused files take up disk space.
             return
         }
     }
 
-    /// Removes what nobody uses, and what is above the limit.
+    /// Removes unused files, and files above the limit.
     func tidy() async throws {
         guard !file.assets.isInMemory else { return }
         let (file, settings) = (file, settings)
@@ -239,11 +243,11 @@ actor AssetKeeper {
             ) { settings.keeps(field: $1, ofType: $0, sizeBytes: $2) }
         }
         if !isDone { return noteChange() }
-        // A part that a record names today may be nobody's after the next change.
+        // A part that a record needs now may be unused after the next change.
         if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { noteOrphans() }
     }
 
-    /// Removes what may go until so many bytes are left.
+    /// Evicts files until this many bytes are left.
     func evict(downTo limitBytes: Int64) async throws {
         guard !file.assets.isInMemory else { return }
         let (file, settings) = (file, settings)
@@ -257,7 +261,7 @@ actor AssetKeeper {
         }
     }
 
-    /// Ends what is done by itself.
+    /// Ends the background work.
     nonisolated func end() {
         let task = tidying.withLock { tidying in
             tidying.isEnded = true
@@ -271,7 +275,7 @@ actor AssetKeeper {
 }
 
 extension CacheFile {
-    /// The files that policies want here and that are not.
+    /// The files that policies want and that are not here.
     func wantedAssets(_ settings: AssetSettings) throws -> [AssetKeeper.Wanted] {
         try read { database in
             let rows = try Row.fetchCursor(

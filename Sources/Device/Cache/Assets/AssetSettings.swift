@@ -1,6 +1,6 @@
 import StratusClient
 
-/// Which files of assets come to this device by themselves, and how much room all of them may take.
+/// Which files of assets are downloaded automatically, and how much space all of them may take.
 ///
 /// ```swift
 /// var assets = AssetSettings()
@@ -9,11 +9,12 @@ import StratusClient
 /// assets.setPolicy(.under(bytes: 500_000), forField: "image", ofType: "Photo")
 /// ```
 public struct AssetSettings: Sendable {
-    /// When the file of a field comes.
+    /// When the file of a field is downloaded.
     public enum Policy: Hashable, Sendable {
-        /// When somebody asks for it; see ``CloudCache/asset(_:of:in:)``.
+        /// When it is requested; see ``CloudCache/asset(_:of:in:)``.
         case onDemand
-        /// With the sync that brings its record, or soon after by a running loop; it is never evicted.
+        /// With the sync that fetches its record, or soon after in a running loop; it is never
+        /// evicted.
         case always
         /// Like ``always`` for a file of at most this many bytes, otherwise like ``onDemand``.
         case under(bytes: Int64)
@@ -24,8 +25,9 @@ public struct AssetSettings: Sendable {
         var field: String
     }
 
-    /// How many bytes of files may be here; above it those that were not used for longest go. What is not at the
-    /// service, what a policy keeps and what is in use stays, whatever the limit.
+    /// How many bytes of files may be on this device; above it the least recently used are evicted.
+    /// Files that are not at the service, that a policy keeps or that are in use stay, whatever the
+    /// limit.
     ///
     /// 1 GiB by default.
     public var limitBytes: Int64 = 1 << 30
@@ -35,7 +37,7 @@ public struct AssetSettings: Sendable {
 
     public init() {}
 
-    /// Chooses for a field of a record type.
+    /// Sets the policy of a field of a record type.
     public mutating func setPolicy(
         _ policy: Policy, forField field: CKRecord.FieldKey, ofType recordType: CKRecord.RecordType
     ) {
@@ -49,12 +51,12 @@ public struct AssetSettings: Sendable {
         policies[FieldName(recordType: recordType, field: field)] ?? policy
     }
 
-    /// Whether any file comes by itself.
+    /// Whether any file is downloaded automatically.
     var fetchesAny: Bool {
         policy != .onDemand || policies.values.contains { $0 != .onDemand }
     }
 
-    /// Whether the file of a field comes by itself, and stays.
+    /// Whether the file of a field is downloaded automatically and kept.
     func keeps(field: String, ofType recordType: String, sizeBytes: Int64?) -> Bool {
         switch policy(ofField: field, ofType: recordType) {
         case .onDemand: false

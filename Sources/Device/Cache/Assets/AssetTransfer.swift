@@ -1,7 +1,7 @@
 import StratusClient
 import StratusRuntime
 
-/// How far the file of an asset is on its way.
+/// The progress of an upload or download of an asset's file.
 public struct AssetTransfer: Hashable, Sendable {
     /// The database of the record.
     public var scope: CKDatabase.Scope
@@ -15,11 +15,11 @@ public struct AssetTransfer: Hashable, Sendable {
     public var totalBytes: Int64?
 }
 
-/// Those who look at transfers.
+/// The observers of transfers.
 final class AssetTransfers: Sendable {
     private let observers = Broadcast<AssetTransfer>()
 
-    /// The newest of each hundred, while nobody looks.
+    /// Transfers from now on; the newest 100 are kept for a slow consumer.
     func observe() -> AsyncStream<AssetTransfer> {
         observers.stream(bufferingPolicy: .bufferingNewest(100))
     }

@@ -4,7 +4,7 @@ import GRDB
 import StratusClient
 import StratusRecords
 
-/// Which files of assets are here, and who uses them.
+/// The files of assets that are here, and their uses.
 extension CacheFile {
     /// A file that is here, by one of the checksums that fields have of it.
     struct KeptFile: Sendable {
@@ -35,25 +35,26 @@ extension CacheFile {
     func locate(_ key: String) -> KeptAsset.File? {
         guard !assets.isInMemory else { return nil }
         do {
-            // An app may ask within a read or a write of its own.
+            // Reentrant, because an app may read `fileURL` within a read or write of its own.
             guard let kept = try pool.unsafeReentrantRead({ try keptFile(key, $0) }),
                 let lease = assets.lease(kept.file)
             else { return nil }
             return KeptAsset.File(url: assets.url(kept.file), lease: lease)
         } catch {
-            // Whoever asks for a file by name hears of the error; of a closed cache there is none.
+            // The asset's URL is nil, as for a file that is not here; `asset(_:of:in:)` throws the
+            // error. A closed cache has no files.
             return nil
         }
     }
 
-    /// The copy that this cache keeps, or would keep, of a field's asset.
+    /// The copy in this cache of a field's asset, whether or not its file is here.
     func copy(of value: AssetReceipt) -> KeptAsset {
         KeptAsset(value: value) { [weak self] in
             value.fileChecksum.flatMap { self?.locate($0) }
         }
     }
 
-    /// Gives the assets of a record the files that are here, now or later.
+    /// Links the assets of a record with their files in this cache.
     func withFiles(_ record: CKRecord) -> CKRecord {
         for asset in record.assetFields.flatMap(\.assets) {
             if let value = asset.knownValue { asset.keep(copy(of: value)) }
@@ -77,10 +78,11 @@ extension CacheFile {
 
     // MARK: What goes
 
-    /// Removes what nobody uses any more, and files that no row names.
+    /// Removes unused files, and files without a row.
     ///
-    /// - Parameter isThorough: looks at each file of the folder, as after a process was killed.
-    /// - Returns: false while somebody makes a file: then it must be done later.
+    /// - Parameter isThorough: checks each file of the folder, which is needed after a process was
+    ///   killed.
+    /// - Returns: false while a process creates a file: then it must be done later.
     func removeUnusedAssets(isThorough: Bool) throws -> Bool {
         guard try isThorough || !unusedAssets().isEmpty else { return true }
         return try assets.removing {
@@ -101,7 +103,7 @@ extension CacheFile {
 
     private func unusedAssets() throws -> [KeptFile] { try read { try unusedAssets($0) } }
 
-    /// The files that nobody uses, but for those that this process holds.
+    /// The unused files, except those that this process has leased.
     private func unusedAssets(_ database: Database) throws -> [KeptFile] {
         try Row.fetchAll(
             database.cachedStatement(
@@ -113,9 +115,9 @@ extension CacheFile {
             .filter { !assets.isLeased($0.file) }
     }
 
-    /// Takes rows out.
+    /// Removes rows.
     ///
-    /// - Returns: the files that no row names any more.
+    /// - Returns: the files that no longer have a row.
     private func remove(
         _ keys: [String], files: [String], _ database: Database
     ) throws -> [String] {
@@ -128,14 +130,15 @@ extension CacheFile {
         }.sorted()
     }
 
-    /// Removes files until so many bytes are left, those that were not used for longest first; never one that is
-    /// not at the service as it is here, that a policy keeps, or that somebody uses.
+    /// Evicts files until this many bytes are left, the least recently used first; never one that
+    /// is not at the service, that a policy keeps, or that is in use.
     ///
     /// - Parameters:
-    ///   - limitBytes: what may stay.
+    ///   - limitBytes: how many bytes may stay.
     ///   - spared: whether the file of a field stays by policy.
-    ///   - unusedSince: of files that were used later, another process may have the address.
-    /// - Returns: false while somebody makes a file: then it must be done later.
+    ///   - unusedSince: files that were used later stay, because another process may use their
+    ///     paths.
+    /// - Returns: false while a process creates a file: then it must be done later.
     func evictAssets(
         downTo limitBytes: Int64, unusedSince: Int64,
         spared: (_ recordType: String, _ field: String, _ sizeBytes: Int64) -> Bool
@@ -153,7 +156,7 @@ extension CacheFile {
                 chosen += kept
             }
             let gone = try pool.write { database in
-                // What was saved meanwhile may need it.
+                // A record that was saved meanwhile may need the file.
                 let keys = try Set(fetchedKeys(database))
                 let rows = chosen.filter { keys.contains($0.key) }
                 return try remove(rows.map(\.key), files: rows.map(\.file), database)
@@ -187,7 +190,8 @@ extension CacheFile {
         }
     }
 
-    /// The keys that records have as the service has them, and nothing else that only this device may have.
+    /// The keys whose every use is in a record as the service has it, and not in a pending change
+    /// or a report.
     private func fetchedKeys(_ database: Database) throws -> [String] {
         try String.fetchAll(
             database,

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of assets, and the triggers that keep account of who uses which.
+/// The tables of assets, and the triggers that track their uses.
 extension CacheFormat {
     // asset: a file that is here, by the checksum that fields have of it: the service's, or before the upload its
     // own. Several may have the same file.
@@ -47,12 +47,12 @@ extension CacheFormat {
         \(use(1, "pending.sequence", "pending.baseFields", from: "pending, "));
         """
 
-    /// Cheap, and true of any row whose fields may have an asset.
+    /// A cheap condition that is true for all fields with an asset, and perhaps others.
     private static func hasAssets(_ fields: String) -> String {
         "coalesce(instr(\(fields), CAST('\"ASSETID' AS BLOB)), 0) > 0"
     }
 
-    /// Writes down which assets fields have.
+    /// Inserts the uses of assets by fields.
     private static func use(
         _ source: Int, _ row: String, _ fields: String, from: String = ""
     ) -> String {

@@ -4,9 +4,9 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Assets on their way to the service.
+/// Uploads of assets.
 extension CacheStore {
-    /// Milliseconds for which a receipt is used; the service's own last a day.
+    /// Milliseconds for which a receipt is used; the service accepts it for a day.
     private static let receiptMilliseconds: Int64 = 72_000_000
 
     /// The condition for a pending save to have an asset that must be uploaded first: one whose file is here, that the
@@ -31,9 +31,9 @@ extension CacheStore {
         var files: [(field: String, file: CacheFile.KeptFile)]
     }
 
-    /// The pending saves that wait for uploads, in the order in which they go out.
+    /// The pending saves that wait for uploads, in the order in which they are sent.
     ///
-    /// - Parameter owners: none of their zones: their quota is used up.
+    /// - Parameter owners: zone owners whose quota is exceeded; their zones are left out.
     func waitingUploads(
         itemLimit: Int, withholding owners: Set<String>
     ) throws -> [WaitingUpload] {
@@ -92,9 +92,9 @@ extension CacheStore {
             arguments: [key, zone])
     }
 
-    /// Takes the upload of the same file for another record of the zone for this one's too.
+    /// Uses the upload of the same file for another record of the zone for this record too.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was such an upload.
     func reuseUpload(
         of kept: CacheFile.KeptFile, for waiting: WaitingUpload
     ) throws -> Bool {
@@ -116,7 +116,7 @@ extension CacheStore {
         return isThere
     }
 
-    /// What a record of a zone has of an asset.
+    /// The value of an asset in a record of a zone.
     private func value(
         of key: String, in zone: Int64, _ database: Database
     ) throws -> AssetReceipt? {
@@ -130,7 +130,7 @@ extension CacheStore {
         return decoded.lazy.compactMap(\.value).flatMap(\.assets).first { $0.fileChecksum == key }
     }
 
-    /// Writes down an upload: the record has the service's value from now on, and the proof is kept.
+    /// Records an upload: the record gets the service's value, and the receipt is stored.
     func uploaded(
         _ kept: CacheFile.KeptFile, as value: AssetReceipt, for waiting: WaitingUpload
     ) throws {
@@ -169,7 +169,7 @@ extension CacheStore {
         try put(record, zone, database)
     }
 
-    /// The proofs that a record's save needs, by checksum.
+    /// The receipts that a record's save needs, by checksum.
     func receipts(
         for record: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
     ) throws -> [String: String] {
@@ -180,10 +180,10 @@ extension CacheStore {
         return receipts
     }
 
-    /// A save was refused that had proofs of uploads: these may have ended, and then the files are uploaded again,
-    /// once.
+    /// Handles a refused save with receipts: they may have expired, so the files are uploaded
+    /// again, once.
     ///
-    /// - Returns: whether it is tried again.
+    /// - Returns: whether the save is tried again.
     func isUploadedAgain(
         _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure, _ zone: ZoneRow,
         _ database: Database
@@ -200,7 +200,7 @@ extension CacheStore {
         return true
     }
 
-    /// A file of the app that a record has already stays what it is there: it is not uploaded again.
+    /// Keeps the value of a file that the record already has, so that it is not uploaded again.
     func keepKnownAssets(
         of new: inout RecordSnapshot, over old: RecordSnapshot, _ database: Database
     ) throws {

@@ -3,11 +3,13 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// The files of assets: saved with their records, uploaded by themselves, downloaded when they are wanted.
+/// The files of assets: saved with their records, uploaded automatically, and downloaded when they
+/// are requested.
 ///
-/// A file that is given to ``save(_:deleting:in:)`` is copied beside the cache's file and is on disk before the record is
-/// queued; the app's own may go. It is uploaded before the record is sent, and not again while it stays the same. The
-/// `fileURL` of a record's asset leads to the copy as soon as that is here.
+/// A file that is given to ``save(_:deleting:in:)`` is copied into the folder beside the cache's
+/// file and is durable before the record is queued; the app may remove its own. It is uploaded
+/// before the record is sent, and not again while it stays the same. The `fileURL` of a record's
+/// asset is the path of the copy as soon as that is here.
 ///
 /// ```swift
 /// photo["image"] = CKAsset(fileURL: picture)
@@ -63,26 +65,27 @@ extension CloudCache {
     /// The bytes of all files that are here.
     public func assetBytes() throws -> Int64 { try file.assetBytes() }
 
-    /// Removes files of assets that can be downloaded again, those that were not used for longest first, until so many
-    /// bytes are left.
+    /// Removes files of assets that can be downloaded again, the least recently used first, until
+    /// this many bytes are left.
     ///
-    /// What is not at the service, what a policy keeps and what this process uses stays. Above
-    /// ``AssetSettings/limitBytes`` the cache does this by itself.
+    /// Files that are not at the service, that a policy keeps or that this process uses stay. Above
+    /// ``AssetSettings/limitBytes`` the cache does this automatically.
     ///
     /// - Throws: ``CacheError`` `inUse` while a file is being saved, or SQLite's error.
     public func removeDownloadedAssets(downTo bytes: Int64 = 0) async throws {
         try await keeper.evict(downTo: bytes)
     }
 
-    /// Copies the files that records bring with them, and runs a body before anybody could take the copies for orphans.
+    /// Copies the new files of records, and runs a body before the copies could be removed as
+    /// orphans.
     ///
-    /// - Parameter body: takes the rows of the copies.
+    /// - Parameter body: called with the rows of the copies.
     func keepingAssets(
         of records: [CKRecord], _ body: ([CacheFile.KeptFile]) throws -> Void
     ) throws {
         let wanted = records.flatMap { assetsToKeep(of: $0) }
         guard !wanted.isEmpty else { return try body([]) }
-        // Copies of what was not saved in the end go.
+        // Removes copies that were not saved in the end.
         defer { keeper.noteChange() }
         try file.assets.making {
             var made: [CacheFile.KeptFile] = []
@@ -98,7 +101,8 @@ extension CloudCache {
                     )
                 }
                 let (name, sizeBytes) = try file.assets.take(url)
-                // What another record has at the service keeps its value, and gets a file to upload again.
+                // An asset of another record keeps its value, and its file is uploaded again for
+                // this one.
                 let value =
                     asset.knownValue.flatMap { $0.isLocal ? nil : $0 }
                     ?? AssetReceipt(
@@ -111,15 +115,15 @@ extension CloudCache {
             do {
                 try body(made)
             } catch {
-                // Whether anything was written shows when they are looked for.
+                // Copies without a row may have been written; the search for orphans finds them.
                 keeper.noteOrphans()
                 throw error
             }
         }
     }
 
-    /// The assets of a record whose files must be here: those that it brings, and those that other records have. What was
-    /// saved before and is not set again may have gone since.
+    /// The assets of a record whose files must be here: new files, and assets of other records. The
+    /// file of an asset that was saved before and is unchanged may have been removed since.
     private func assetsToKeep(of record: CKRecord) -> [CKAsset] {
         let changed = Set(record.changedKeys())
         return record.assetFields.flatMap { key, assets in
@@ -130,14 +134,14 @@ extension CloudCache {
         }
     }
 
-    /// Where files cannot be copied.
+    /// Throws if records have new files, where files cannot be copied.
     func refuseNewFiles(of records: [CKRecord], _ sentence: String) throws {
         if records.contains(where: { !assetsToKeep(of: $0).isEmpty }) {
             throw CacheError(.unsupportedValue, sentence)
         }
     }
 
-    /// The file of an asset that this cache has, also under the checksum that it got at the service since.
+    /// The file of an asset in this cache, also by the checksum that the service gave it since.
     private func knownFile(of asset: CKAsset) throws -> CacheFile.KeptFile? {
         guard let key = asset.knownValue?.fileChecksum else { return nil }
         return try file.read { database in

@@ -2,16 +2,17 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Files before the records that have them.
+/// Uploads files before the records that have them are sent.
 extension SyncDriver {
-    /// Records whose files one operation uploads, and uploads at a time.
+    /// How many records one operation uploads files of, which is also the number of concurrent
+    /// uploads.
     private static let recordsPerOperation = 16
     private static let uploadsAtATime = 4
 
-    /// Uploads what the next pending saves wait for. Each upload is written down as it ends; a record of which a file
-    /// is refused is settled as if its save had been.
+    /// Uploads the files of the next pending saves. Each upload is recorded when it ends; a record
+    /// whose file is refused is treated as if its save had been refused.
     ///
-    /// - Throws: `SyncFailure` for what may succeed a little later, and what the cache's own file throws.
+    /// - Throws: `SyncFailure` for transient errors, and errors of the cache's own file.
     func uploadAssets() async throws {
         let waiting = try store.waitingUploads(
             itemLimit: Self.recordsPerOperation, withholding: session.withheldOwners)
@@ -35,7 +36,8 @@ extension SyncDriver {
             refused.map { .failed($0.value, server: nil) }, wereSent: false)
     }
 
-    /// - Returns: why a file of the record is refused for now or for good; nil where all are uploaded.
+    /// - Returns: the error of a file of the record, transient or permanent; nil if all are
+    ///   uploaded.
     private static func upload(
         _ item: CacheStore.WaitingUpload, _ store: CacheStore, _ remote: any RemoteDatabase
     ) async throws -> SyncFailure? {
@@ -69,7 +71,7 @@ extension SyncDriver {
 }
 
 extension SyncFailure {
-    /// Whether another record's files may be uploaded all the same.
+    /// Whether the failure concerns only this record, so that other records' files can be uploaded.
     fileprivate var isOfOneRecord: Bool {
         switch RecoveryAction.forSave(code) {
         case .awaitNetwork, .slowDown, .awaitAccount, .halt, .requeue: false

@@ -2,17 +2,17 @@ import StratusClient
 import StratusRuntime
 import StratusSync
 
-/// The result of handling a notification, in the terms in which the system asks for it.
+/// The result of handling a notification, in the terms of the system's fetch result.
 public enum BackgroundResult: String, Hashable, Sendable {
     /// The service had something new, which is on this device now.
     case newData
     /// The service had nothing new, or the notification is about another database.
     case noData
-    /// The service could not be asked in time, or refused; nothing is lost.
+    /// The service could not be reached in time, or refused; nothing is lost.
     case failed
 }
 
-/// Syncing when the system has woken the app: for a short while, and with a true answer.
+/// Syncing when the system has woken the app: for a limited time, and with a truthful result.
 extension CloudCache {
     /// Handles a notification that the app received: fetches what it is about, and returns the result.
     ///
@@ -32,7 +32,7 @@ extension CloudCache {
     /// Works with and without a running loop. An app without one passes the time that the system gives it.
     ///
     /// - Parameters:
-    ///   - notification: what the app was handed.
+    ///   - notification: the notification that the app received.
     ///   - seconds: how long it may take; Apple's systems give 30.
     @discardableResult
     public func handle(
@@ -47,7 +47,8 @@ extension CloudCache {
         do {
             try await sync(within: seconds)
         } catch {
-            // Part of it may be here all the same, and then the system shall know.
+            // The caller gets `failed`, or `newData` if part of the changes arrived before the
+            // error.
             return await fetchedCount() == before ? .failed : .newData
         }
         return await fetchedCount() == before ? .noData : .newData

@@ -6,13 +6,13 @@ import Synchronization
     import Network
 #endif
 
-/// Tells when the system's network may have come back: by NWPathMonitor where there is one, by the kernel's
-/// netlink on Linux. Elsewhere it tells nothing, and the loop tries now and then.
+/// Reports when the system's network may have come back: by NWPathMonitor on Apple's platforms, by
+/// the kernel's netlink on Linux. Elsewhere it reports nothing, and the loop retries at intervals.
 final class NetworkWatch: Sendable {
     #if canImport(Network)
         private let monitor = NWPathMonitor()
 
-        /// - Parameter changed: called on a queue of its own, as often as the system says so.
+        /// - Parameter changed: called on a private queue, for each change that the system reports.
         init(_ changed: @escaping @Sendable () -> Void) {
             monitor.pathUpdateHandler = { path in
                 if path.status == .satisfied { changed() }
@@ -22,14 +22,15 @@ final class NetworkWatch: Sendable {
 
         func end() { monitor.cancel() }
     #elseif os(Linux)
-        /// Only touched under the lock; dispatch sources are not marked as sendable.
+        /// `@unchecked Sendable`: dispatch sources are not marked as Sendable; this one is used
+        /// only within the mutex.
         private struct Source: @unchecked Sendable {
             var source: (any DispatchSourceRead)?
         }
 
         private let source: Mutex<Source>
 
-        /// The kernel's `sockaddr_nl`, which Glibc's module has not.
+        /// The kernel's `sockaddr_nl`, which Glibc's module lacks.
         private struct Address {
             var family = UInt16(AF_NETLINK)
             var padding: UInt16 = 0
@@ -37,12 +38,12 @@ final class NetworkWatch: Sendable {
             var groups: UInt32
         }
 
-        /// - Parameter changed: called on a queue of its own, once for all that the kernel has to say.
+        /// - Parameter changed: called on a private queue, once for all messages that have arrived.
         init(_ changed: @escaping @Sendable () -> Void) {
             source = Mutex(Source())
             let descriptor = socket(
                 AF_NETLINK, Int32(SOCK_RAW.rawValue) | Self.flags, Self.routeProtocol)
-            // A sandbox may forbid it: then the loop tries now and then.
+            // A sandbox may forbid the socket: then the loop retries at intervals.
             guard descriptor >= 0 else { return }
             var address = Address(groups: Self.groups)
             let isBound = withUnsafePointer(to: &address) { pointer in
@@ -75,12 +76,12 @@ final class NetworkWatch: Sendable {
         private static let routeProtocol: Int32 = 0
         /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
         private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
-        /// RTM_NEWLINK, RTM_NEWADDR and RTM_NEWROUTE: something is there that was not.
+        /// RTM_NEWLINK, RTM_NEWADDR and RTM_NEWROUTE: a link, address or route was added.
         private static let arrivals: Set<UInt16> = [16, 20, 24]
 
-        /// Reads what the kernel says.
+        /// Reads the messages of the kernel.
         ///
-        /// - Returns: whether something came, or was missed.
+        /// - Returns: whether a link, address or route was added, or messages were lost.
         private static func drain(_ descriptor: Int32) -> Bool {
             var hasArrived = false
             var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -95,9 +96,10 @@ final class NetworkWatch: Sendable {
             }
         }
 
-        /// Whether one of these messages tells of a link, an address or a route that came.
+        /// Whether one of these messages reports an added link, address or route.
         ///
-        /// Each begins with its length and its type, in the machine's order, and is filled up to four bytes.
+        /// Each begins with its length and type in the machine's byte order, and is padded to four
+        /// bytes.
         static func tellsOfArrival(_ messages: ArraySlice<UInt8>) -> Bool {
             var rest = messages
             while rest.count >= 16 {

@@ -2,19 +2,19 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Taking back what a conflict decided.
+/// Restoring values that a conflict discarded.
 extension CloudCache {
     /// Restores the values that a report says were lost, as a new edit of the record, and acknowledges the
     /// report.
     ///
-    /// * `editOverruled`: the fields that gave way get the values that they had here.
+    /// * `editOverruled`: the overruled fields get the values that they had here.
     /// * `remoteEditOverruled`: they get the values that the service had.
-    /// * `editOfDeletedRecord`: the record is made again with what was edited, or gets these fields if
-    ///   somebody has made it again.
-    /// * `recordsMissing`: the records are made again, except those that somebody has made again already.
+    /// * `editOfDeletedRecord`: the record is created again with the edited fields, or gets these
+    ///   fields if it has been created again elsewhere.
+    /// * `recordsMissing`: the records are created again, except those that exist again already.
     ///
-    /// * `fileDamaged`: what was not sent waits to be sent again. Deletions need the records: before the
-    ///   first sync of the new file the report stays, to be restored once more.
+    /// * `fileDamaged`: the unsent changes are queued again. Deletions need the records, so before
+    ///   the first sync of the new file the report stays, and must be restored once more.
     ///
     /// The new edit is later than the edits that it replaces, so it wins. Calling it again for the same report
     /// changes nothing. Works offline.
@@ -55,7 +55,7 @@ extension CloudCache {
                 .nothingToRestore, "The report has no values to put back. Acknowledge it.")
         }
         try save(edits, deleting: deletions, in: report.scope)
-        // What is not here can be deleted when it has been fetched.
+        // A record that is not here can be deleted after it has been fetched.
         let store = try database(report.scope).store
         let isWaiting = try store.read { database in
             try !deletions.isEmpty && store.flag(.lastFetch, database) == nil
@@ -81,7 +81,7 @@ extension CloudCache {
 }
 
 extension RecordSnapshot {
-    /// An edit that makes this record anew.
+    /// An edit that creates this record again.
     fileprivate var newRecord: LocalEdit {
         LocalEdit(
             id: id, type: type, changes: [], initial: fields, initialParent: parentRecordName)

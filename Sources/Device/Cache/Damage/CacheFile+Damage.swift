@@ -6,12 +6,13 @@ import StratusRecords
 import StratusRuntime
 import StratusSync
 
-/// A damaged file is kept aside, and a new one takes its place; what was not sent is read out of it.
+/// A damaged file is moved aside and replaced by a new one; the unsent changes are salvaged from
+/// it.
 extension CacheFile {
-    /// Opens a file and its databases, or a new one in the place of a damaged one.
+    /// Opens a file and its databases, or a new one in place of a damaged one.
     ///
-    /// - Throws: as ``init(path:world:)``. A file that is no cache's stays where it is, and so does a damaged
-    ///   one that another process has open.
+    /// - Throws: as ``init(path:world:)``. A file that is not a cache stays where it is, and so
+    ///   does a damaged one that another process has open.
     static func opened<Remote, Part>(
         path: String, for remotes: [Remote], world: World,
         _ part: (CacheFile, Remote) throws -> Part
@@ -33,21 +34,23 @@ extension CacheFile {
         }
     }
 
-    /// Whether an error says that the file is damaged: SQLite found it so, or a row cannot be decoded. A file
-    /// that never was a cache, which has no cause, is somebody else's.
+    /// Whether an error means that the file is damaged: SQLite reports it, or a row cannot be
+    /// decoded. An error without a cause means that the file never was a cache and belongs to
+    /// another program.
     private static func isDamage(_ error: any Error) -> Bool {
         if let error = error as? CacheError { return error.code == .damaged && error.cause != nil }
         guard let error = error as? DatabaseError else { return false }
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
     }
 
-    /// Notes that the file was found damaged: the next one who opens it starts with a new one.
+    /// Marks the file as damaged, so that the next opening starts with a new one.
     func noteDamage(_ error: any Error) {
         guard !assets.isInMemory, Self.isDamage(error) || isOfDamagedSchema(error) else { return }
         DamageMark(cachePath: path).set("")
     }
 
-    /// Whether SQL of ours failed because the text of a table is not what it was; SQLite does not see that.
+    /// Whether a statement of the cache failed because the schema was altered, which SQLite does
+    /// not report as damage.
     private func isOfDamagedSchema(_ error: any Error) -> Bool {
         guard (error as? DatabaseError)?.resultCode == .SQLITE_ERROR else { return false }
         do {
@@ -58,7 +61,7 @@ extension CacheFile {
         }
     }
 
-    /// Whether a cache's file has lost all of its content.
+    /// Whether a cache's file has lost all its content.
     private static func isEmptied(_ path: String) throws -> Bool {
         let files = FileManager.default
         guard files.fileExists(atPath: path), files.fileExists(atPath: path + "-lock") else {
@@ -79,7 +82,7 @@ extension CacheFile {
             )
         }
         try DatabaseUse.waitUntilClosed(path)
-        // A process that was killed while it did this goes on with the same name.
+        // If a process was killed while it moved the file, continue with the same name.
         let aside = mark.aside ?? path + ".damaged-\(timestamp(world))"
         do {
             if mark.aside == nil {
@@ -122,12 +125,12 @@ extension CacheFile {
             Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted))
     }
 
-    /// Offers to the app what was read out of the damaged file, and keeps whose it is.
+    /// Reports the salvaged changes to the app, and keeps the file's user.
     private func take(
         _ salvaged: SalvagedChanges, from aside: String, _ world: World
     ) throws {
         try write { database in
-            // A process that was killed after this had done it all.
+            // Done already by a process that was killed afterwards.
             let isDone = try Bool.fetchOne(
                 database,
                 sql:
@@ -144,7 +147,8 @@ extension CacheFile {
                     sql: "INSERT OR IGNORE INTO encryptedField (type, key) VALUES (?, ?)",
                     arguments: [field.type, field.key])
             }
-            // Files that were not uploaded are nowhere else; they lie where the new file looks for them.
+            // Files that were not uploaded are only on this device, in the folder that the new file
+            // uses too.
             for kept in salvaged.filesOfSaves { try add(kept, database) }
             for scope in salvaged.scopes {
                 let content = try StoredReport(salvaged, in: scope, aside: aside)
@@ -167,7 +171,7 @@ extension CacheFile {
     }
 }
 
-/// A file beside a cache's file that says that this one is damaged, and where it is being moved.
+/// A file beside a cache's file that marks it as damaged, and says where it is being moved.
 struct DamageMark {
     private let path: String
 
@@ -175,9 +179,10 @@ struct DamageMark {
 
     var isSet: Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Where the damaged file goes; nil while nobody has begun to move it.
+    /// Where the damaged file is moved; nil before the move has begun.
     var aside: String? {
-        // A mark that cannot be read says nothing more than that it is there.
+        // A mark that cannot be read still marks the file as damaged; the move then starts with a
+        // new name.
         guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.isEmpty else {
             return nil
         }
@@ -185,12 +190,15 @@ struct DamageMark {
     }
 
     func set(_ aside: String) {
-        // Without room for it the next one who finds the damage sets it.
+        // If it cannot be written, as on a full disk, the file stays in use until its damage is
+        // found again. The error of the damage itself is thrown to the caller.
         try? Data(aside.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 
     func remove() {
-        // What stays is done again, and changes nothing then.
+        // If the mark stays, the next opening repeats these steps. They have no effect as long as
+        // the report is there; after the app has removed it, the same changes are reported once
+        // more.
         try? FileManager.default.removeItem(atPath: path)
     }
 }

@@ -4,9 +4,9 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What a damaged file still tells of changes that were not sent, as far as SQLite can read it.
+/// The unsent changes of a damaged file, as far as SQLite can read them.
 struct SalvagedChanges {
-    /// A record with an edit that waits, and the record as the service had it.
+    /// A record with a pending edit, and its base at the service.
     struct Save {
         var scope: CKDatabase.Scope
         var client: RecordSnapshot
@@ -15,15 +15,15 @@ struct SalvagedChanges {
 
     var saves: [Save] = []
     var deletions: [(scope: CKDatabase.Scope, id: RecordID)] = []
-    /// Changes that can be named, and not read.
+    /// Changes whose records are known but cannot be read.
     var unreadable: [(scope: CKDatabase.Scope, id: RecordID)] = []
-    /// Of the file as a whole: its user, and whether syncing is on.
+    /// The flags of the whole file: its user, and whether syncing is on.
     var flags: [(name: String, value: String?)] = []
     var encryptedFields: [(type: String, key: String)] = []
-    /// The files of assets that it names.
+    /// The files of assets in its rows.
     var files: [CacheFile.KeptFile] = []
 
-    /// The databases with something to tell; the private one where there is nothing at all.
+    /// The databases with salvaged or unreadable changes; the private one if there are none.
     var scopes: [CKDatabase.Scope] {
         let all =
             saves.map(\.scope) + deletions.map(\.scope) + unreadable.map(\.scope)
@@ -37,13 +37,14 @@ struct SalvagedChanges {
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.inDatabase { database in
-                // Other formats have other columns.
+                // Files of other formats have other columns.
                 guard try CacheFormat.format.isOfNewestFormat(database) else { return }
                 read(database)
             }
             try queue.close()
         } catch {
-            // Nothing can be read: the report says so by what it does not have.
+            // Nothing can be read. The report of the damage then has no changes, and the damaged
+            // file is kept.
             return
         }
     }
@@ -81,14 +82,14 @@ struct SalvagedChanges {
                 }
                 saves.append(Save(scope: scope, client: client, base: change.base))
             } catch {
-                // The change is named, so that the app can tell the user.
+                // The report lists the change as unreadable, so that the app can tell the user.
                 unreadable.append((scope, id))
             }
         }
     }
 
-    /// The files of what was not sent. A file that is at the service comes again; the name of one that is not is
-    /// its key's, whatever became of its row.
+    /// The files of unsent changes. A file that is at the service can be downloaded again; the name
+    /// of one that is not follows from its key, even if its row is lost.
     var filesOfSaves: [CacheFile.KeptFile] {
         let known = Dictionary(files.map { ($0.key, $0) }) { $1 }
         let assets = saves.flatMap(\.client.fields).lazy.compactMap(\.value).flatMap(\.assets)
@@ -112,7 +113,7 @@ struct SalvagedChanges {
                 sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE zone = ? AND name = ?",
                 arguments: [zone, id.name])
         } catch {
-            // The index may be what is damaged, and not the table.
+            // Perhaps only the index is damaged: read the table without it.
             row = rows(
                 "SELECT \(RecordSnapshot.columns), zone, name, id FROM record NOT INDEXED",
                 by: "id",
@@ -122,7 +123,7 @@ struct SalvagedChanges {
         return try row.map { try RecordSnapshot($0, id: id, type: $0[0], at: 1) }
     }
 
-    /// The rows of a query up to the damage, and with a key those behind it.
+    /// The rows of a query before the damage and, with a key, those after it.
     private static func rows(
         _ sql: String, by key: String? = nil, _ database: Database
     ) -> [Row] {
@@ -132,7 +133,7 @@ struct SalvagedChanges {
             while let row = try cursor.next() { rows.append(row.copy()) }
         }
         guard let key else {
-            // What was read before the damage counts.
+            // The error marks the damage; the rows before it are used.
             try? read(sql)
             return rows
         }
@@ -140,10 +141,10 @@ struct SalvagedChanges {
             try read(sql + " ORDER BY \(key)")
             return rows
         } catch {
-            // From the other end, up to the damage.
+            // Read from the other end, up to the damage.
             let first = rows
             rows = []
-            // What was read before the damage counts.
+            // The error marks the damage; the rows before it are used.
             try? read(sql + " ORDER BY \(key) DESC")
             let known = Set(first.compactMap { $0[key] as Int64? })
             return first + rows.reversed().filter { !known.contains($0[key] ?? 0) }
@@ -162,7 +163,7 @@ extension StoredReport {
         unreadable = salvaged.unreadable.filter { $0.scope == scope }.map { Identity($0.id) }
     }
 
-    /// What was read out of a damaged file: records with what was edited as their changes.
+    /// The event of a damaged file: the salvaged records, with their edits as unsaved changes.
     func fileDamaged() throws -> CacheEvent {
         var saves: [CKRecord] = []
         for (index, record) in (records ?? []).enumerated() {

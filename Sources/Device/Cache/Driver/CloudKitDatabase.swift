@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// The framework's database as the cache needs it: requests out, plain values back.
+/// The framework's database as a `RemoteDatabase`: sends requests, returns plain values.
 struct CloudKitDatabase: RemoteDatabase {
     let database: CKDatabase
 
@@ -23,7 +23,7 @@ struct CloudKitDatabase: RemoteDatabase {
     func accountChanges() -> AsyncStream<Void> {
         let (changes, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // Only handed back to the centre, which has its own lock.
+        // Only passed back to the notification center, which has its own lock.
         nonisolated(unsafe) let observer = NotificationCenter.default.addObserver(
             forName: .CKAccountChanged, object: database.container.connection, queue: nil
         ) { _ in continuation.yield() }
@@ -60,11 +60,11 @@ struct CloudKitDatabase: RemoteDatabase {
     }
 
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
-        // A record that cannot be written is its own failure, not the batch's.
+        // A record that cannot be encoded fails alone, not its batch.
         var unwritable: [RecordID: SyncFailure] = [:]
         var records: [CKRecord] = []
         var deletions: [CKRecord.ID] = []
-        // What was made anew or edited since is not deleted unseen.
+        // The change tag keeps a record that was created again or edited since from being deleted.
         var tags: [CKRecord.ID: String] = [:]
         for item in changes {
             guard let client = item.client else {
@@ -218,8 +218,8 @@ extension CloudKitDatabase {
         database.hint(of: notification)
     }
 
-    /// The one translation of the framework's errors; and what comes for another account than the one
-    /// that asked is nobody's.
+    /// Translates the framework's errors. An answer that arrives after the account changed is
+    /// discarded.
     private func translating<Answer: Sendable>(
         _ body: () async throws -> Answer
     ) async throws -> Answer {

@@ -4,24 +4,24 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// What one page of a zone's changes is asked for with.
+/// The parameters of a request for one page of a zone's changes.
 struct PageQuestion: Hashable, Sendable {
     var zone: ZoneID
     var token: String?
-    /// Up to which version this device has the zone's history.
+    /// The version up to which this device has the zone's history.
     var lastIntactVersion: Int64?
     var knownTags: [String]
-    /// Records of the page; nil leaves it to the service.
+    /// The number of records in the page; nil lets the service decide.
     var limit: Int?
 
-    /// The question for the page that follows.
+    /// The request for the next page.
     func following(_ page: ZonePage) -> PageQuestion {
         var next = self
         next.token = page.token
         return next
     }
 
-    /// Whether the same is asked, be the page larger or smaller.
+    /// Whether both request the same changes, whatever the page size.
     func isSame(as other: PageQuestion) -> Bool {
         var same = other
         same.limit = limit
@@ -29,18 +29,19 @@ struct PageQuestion: Hashable, Sendable {
     }
 }
 
-/// A page that is asked for while those before it are written: the network and the file are busy at once. When it
-/// is there the one after it is asked for, as long as there is room for both.
+/// A page that is requested while those before it are written, so that the network and the file
+/// work at the same time. When it has arrived the next one is requested, as long as there is room
+/// for both.
 ///
-/// It is an answer to a question that comes later, early, and nothing else: whatever the session does in between, be
-/// it a pause, makes it void. Its failure is that of the operation that would have asked.
+/// It is only an early answer to a later request: anything that the session does in between, even a
+/// pause, discards it. Its error is thrown by the operation that would have made the request.
 final class PageAhead: Sendable {
     typealias Fetch = @Sendable (PageQuestion) async throws -> ZonePage
 
     private struct State {
         var answer: Result<ZonePage, any Error>?
         var sizeBytes = 0
-        /// For this page and those after it.
+        /// The room for this page and those after it.
         var roomBytes: Int
         var next: PageAhead?
         var task: Task<Void, Never>?
@@ -52,7 +53,8 @@ final class PageAhead: Sendable {
     private let fetch: Fetch
     private let state: Mutex<State>
 
-    /// - Parameter roomBytes: for this page and those after it, which are asked for while some is left.
+    /// - Parameter roomBytes: the room for this page and those after it, which are requested while
+    ///   some is left.
     init(
         _ question: PageQuestion, roomBytes: Int, in world: World, _ fetch: @escaping Fetch
     ) {
@@ -70,16 +72,16 @@ final class PageAhead: Sendable {
         state.withLock { $0.task = task }
     }
 
-    /// The page that came; nil as long as there is none. A failure waits for its turn.
+    /// The page if it has arrived; nil otherwise. A failure is thrown when it is the page's turn.
     var pageThatCame: ZonePage? {
         guard case .success(let page) = state.withLock({ $0.answer }) else { return nil }
         return page
     }
 
-    /// The page after this one, if it was asked for.
+    /// The page after this one, if it was requested.
     var next: PageAhead? { state.withLock { $0.next } }
 
-    /// How many records came, as far as they did.
+    /// The number of records that have arrived so far.
     var recordCount: Int { (pageThatCame?.records.count ?? 0) + (next?.recordCount ?? 0) }
 
     func cancel() {
@@ -101,7 +103,8 @@ final class PageAhead: Sendable {
         return try answer.get()
     }
 
-    /// The page after this one, which is taken: it is asked for now, if it was not, and has all the room.
+    /// The page after this one, when this one is used: it is requested now if it was not, and gets
+    /// all the room.
     func following(roomBytes: Int) -> PageAhead? {
         let (next, isNew) = state.withLock { state in
             let isNew = state.next == nil
@@ -144,16 +147,16 @@ final class PageAhead: Sendable {
 }
 
 extension SyncDriver {
-    /// Forgets the pages that were asked for before their turn.
+    /// Discards the pages that were requested ahead.
     func dropPageAhead() {
         pageAhead?.cancel()
         pageAhead = nil
     }
 
-    /// What to ask a zone's next page with.
+    /// The request for a zone's next page.
     ///
-    /// Where all of the zone is fetched the page is a large one, as each has its cost whatever its size; our service
-    /// gives 2,000 at the most.
+    /// A full fetch uses large pages, because each page has a fixed cost; Stratus's service returns
+    /// at most 2,000 records.
     func question(_ zone: ZoneID, _ token: String?) throws -> PageQuestion {
         var limit = settings.recordsPerPage
         if limit == nil, !remote.isAppleService, try store.isRefetching(zone) {
@@ -164,8 +167,8 @@ extension SyncDriver {
             knownTags: try store.sentTags(of: zone), limit: limit)
     }
 
-    /// A page, as long as what came by now: those that were asked for already, or one that is asked for now; and,
-    /// where more is to come, asks on.
+    /// Returns a page with all records that have arrived: of the pages that were requested ahead,
+    /// or of one that is requested now; then requests the next one if more follow.
     func page(_ question: PageQuestion) async throws -> ZonePage {
         if pageAhead?.question.isSame(as: question) != true { dropPageAhead() }
         var last =
@@ -192,7 +195,8 @@ extension SyncDriver {
         }
     }
 
-    /// A slow network may bring a smaller page in time; one that is not there says nothing of the size.
+    /// On a slow network a smaller page may arrive in time; without a network the size makes no
+    /// difference.
     private func noteLost(_ question: PageQuestion, _ failure: SyncFailure) {
         guard settings.recordsPerPage == nil, let limit = question.limit,
             limit > Self.smallestFullPage, failure.code != .networkUnavailable,

@@ -3,89 +3,90 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A cloud database as the cache needs it: a few requests over plain values.
+/// A cloud database as the cache uses it: a few requests with plain values.
 ///
-/// ``CloudKitDatabase`` is the one for apps; tests script their own. Every method throws
-/// `SyncFailure` for what the service or the network did, or `CancellationError`.
+/// Apps use ``CloudKitDatabase``; tests script their own. Every method throws `SyncFailure` for
+/// errors of the service or the network, or `CancellationError`.
 package protocol RemoteDatabase: Sendable {
     /// Private or shared.
     var scope: CKDatabase.Scope { get }
 
-    /// The user whose database this is now; asked of the service once for each account.
+    /// The current user of the database; requested from the service once for each account.
     func userRecordName() async throws -> String
 
-    /// The framework's database, for what is asked of the service alone; nil where there is none.
+    /// The framework's database, for requests that bypass the cache; nil if there is none.
     var cloudDatabase: CKDatabase? { get }
 
-    /// Whether somebody is signed in on this device, as far as it knows without asking anybody.
+    /// Whether somebody is signed in on this device, without a request to the service.
     var hasAccount: Bool { get }
 
-    /// Tells, for as long as somebody listens, that the account may be another.
+    /// A stream with an element whenever the account may have changed.
     func accountChanges() -> AsyncStream<Void>
 
-    /// Creates and deletes zones; the outcome of each, nil for success.
+    /// Creates and deletes zones; returns the outcome of each, nil for success.
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes
 
     /// Saves a silent subscription for the whole database.
     func saveSubscription() async throws
 
-    /// Sends changes, each save under the condition that the service's change tag is the base's.
+    /// Sends changes; each save requires that the service's change tag equals the base's.
     ///
     /// - Returns: one answer per change, in the same order.
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer]
 
-    /// The records as the service has them, in the same order; nil for one that it has not.
+    /// The service's records, in the same order; nil for one that does not exist.
     func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>]
 
-    /// Which zones changed since a token; one page.
+    /// One page of the zones that changed since a token.
     ///
-    /// - Parameter version: without a token: the zones that were deleted after this version are named too.
+    /// - Parameter version: without a token, the page also names the zones that were deleted after
+    ///   this version.
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage
 
-    /// The same; the token counts as expired if the service has lost the state of one of others, which it gave as
-    /// it made or deleted zones.
+    /// As above, but the token counts as expired if the service has lost the state of one of these
+    /// other tokens, which it returned when zones were created or deleted.
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage
 
-    /// What changed in a zone since a token; one page.
+    /// One page of the changes in a zone since a token.
     ///
-    /// - Parameter tags: of what this device saved since the token; one that the service has lost is as good as an
-    ///   expired token.
+    /// - Parameter tags: the change tags of this device's saves since the token; if the service has
+    ///   lost one, the token counts as expired.
     func zoneChanges(
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage
 
-    /// The same; a fetch from the beginning, with all its pages, names the records that were deleted after a version
-    /// of the zone, and no others.
+    /// As above, but a fetch from the beginning, with all its pages, reports only records that were
+    /// deleted after a version of the zone.
     func zoneChanges(
         _ zone: ZoneID, since token: String?, deletionsAfter version: Int64?,
         knowing tags: [String], limit: Int?
     ) async throws -> ZonePage
 
-    /// Uploads the file of an asset, before the record that has it is sent.
+    /// Uploads the file of an asset before its record is sent.
     ///
-    /// - Parameter progress: takes the bytes that were sent.
+    /// - Parameter progress: called with the number of bytes sent so far.
     /// - Returns: the value to save, with its receipt.
     func upload(
         _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
     ) async throws -> AssetReceipt
 
-    /// Fetches the bytes of an asset that a record of the service holds, from one of them on.
+    /// Fetches the bytes of an asset that a record of the service holds, from an offset.
     func download(
         _ checksum: String, of id: RecordID, field: String, startingAt offset: Int64,
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws
 
-    /// What the service tells unasked, for as long as somebody listens. Hints may be lost.
+    /// A stream of the service's notifications. Hints may be lost.
     func hints() -> AsyncStream<HintEvent>
 
-    /// Whether the service is Apple's own, which wants a slower pace.
+    /// Whether the service is Apple's, which requires a slower pace.
     var isAppleService: Bool { get }
 
-    /// Reads a notification that the app was handed; nil when it is about another database.
+    /// Reads a notification that the app received; nil when it is about another database.
     func hint(of notification: CKNotification) -> ChangeHint?
 }
 
@@ -94,7 +95,7 @@ extension RemoteDatabase {
     package var hasAccount: Bool { true }
     package var cloudDatabase: CKDatabase? { nil }
 
-    // A service may give no such tokens, and know no such versions.
+    // Defaults for services without these tokens and versions.
 
     package func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
@@ -109,7 +110,7 @@ extension RemoteDatabase {
         try await zoneChanges(zone, since: token, knowing: tags, limit: limit)
     }
 
-    // A database may know records alone.
+    // Defaults for databases without assets.
 
     package func upload(
         _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
@@ -126,7 +127,7 @@ extension SyncFailure {
         .assetNotAvailable, message: "This database carries no assets.")
 }
 
-/// The file of an asset with all that is needed to upload it.
+/// The file of an asset with the data needed to upload it.
 package struct OutgoingAsset: Sendable {
     package var url: URL
     package var sizeBytes: Int64
@@ -135,19 +136,19 @@ package struct OutgoingAsset: Sendable {
     package var field: String
 }
 
-/// What a listener for hints learns.
+/// An event of a stream of hints.
 package enum HintEvent: Hashable, Sendable {
-    /// Changes are heard of from now on; earlier ones may have been missed.
+    /// Changes are reported from now on; earlier ones may have been missed.
     case opened
     case hint(ChangeHint)
-    /// Changes are no longer heard of.
+    /// Changes are no longer reported.
     case closed
 }
 
 package struct ZoneOutcomes: Sendable {
     package var created: [ZoneID: SyncFailure?]
     package var deleted: [ZoneID: SyncFailure?]
-    /// Where the database's changes stand after it, as far as the service tells.
+    /// The database's change token afterwards, if the service sends it.
     package var databaseToken: String?
 
     package init(
@@ -160,34 +161,34 @@ package struct ZoneOutcomes: Sendable {
     }
 }
 
-/// A pending change with all that is needed to send it.
+/// A pending change with the data needed to send it.
 package struct OutgoingChange: Sendable {
     package var change: PendingChange
     /// The record as this device has it; nil for a deletion.
     package var client: RecordSnapshot?
-    /// The record as the service had it last; nil when it has none.
+    /// The service's last known record; nil if it has none.
     package var base: RecordSnapshot?
-    /// Tells the change from any other, also from one of the same record after its zone was deleted.
+    /// Identifies the change, also among changes of the same record after its zone was deleted.
     package var sequence: Int64
     /// Proofs of the uploads of the record's assets, by checksum.
     package var receipts: [String: String] = [:]
-    /// Whether this is the deletion of the record that was here before one of its name, whose save follows.
+    /// Whether this deletes the former record of a name whose new record is saved next.
     package var isOfFormer = false
 }
 
-/// What the service said to one change.
+/// The service's answer to one change.
 package enum OutgoingAnswer: Sendable {
     case saved(RecordSnapshot.SystemFields)
-    /// With the deletion's change tag, as far as the service tells it.
+    /// Deleted, with the deletion's change tag if the service sends it.
     case deleted(tag: String?)
-    /// With the service's record, when the failure is a conflict.
+    /// Failed, with the service's record if the failure is a conflict.
     case failed(SyncFailure, server: RecordSnapshot?)
 }
 
 package struct DatabasePage: Sendable {
     package var changed: [ZoneID]
     package var deleted: [(zone: ZoneID, reason: ZoneDeletionReason)]
-    /// How often each of the changed zones was made, as far as the service tells.
+    /// How often each changed zone was created, if the service says so.
     package var generations: [ZoneID: Int64]
     package var token: String
     package var moreComing: Bool
@@ -203,7 +204,7 @@ package struct DatabasePage: Sendable {
         self.moreComing = moreComing
     }
 
-    /// Takes the page that follows: of a zone that both name, it has the last word.
+    /// Appends the next page; for a zone in both, the next page decides.
     mutating func append(_ next: DatabasePage) {
         let named = Set(next.changed).union(next.deleted.map(\.zone))
         changed = changed.filter { !named.contains($0) } + next.changed
@@ -219,7 +220,7 @@ package struct ZonePage: Sendable {
     package var deletedNames: [String]
     package var token: String
     package var moreComing: Bool
-    /// How many changes are still to come, at the most; nil where the service does not tell.
+    /// The maximum number of changes that follow; nil if the service does not say.
     package var remainingCount: Int?
 
     package init(
@@ -242,7 +243,8 @@ package struct ZonePage: Sendable {
             moreComing: moreComing)
     }
 
-    /// Takes the page that follows, as if a larger one had come: what became of a record last is what counts.
+    /// Appends the next page, as if one larger page had arrived: the last change of a record
+    /// counts.
     mutating func append(_ next: ZonePage) {
         if !deletedNames.isEmpty {
             let named = Set(next.records.map(\.name)).union(next.deletedNames)
@@ -255,7 +257,7 @@ package struct ZonePage: Sendable {
         remainingCount = next.remainingCount
     }
 
-    /// What it takes in memory, about.
+    /// Its approximate size in memory.
     var sizeEstimateBytes: Int { records.reduce(0) { $0 + $1.sizeEstimateBytes } }
 }
 

@@ -1,7 +1,7 @@
 import StratusSync
 import Tracing
 
-/// What the log and the traces have of an operation, and what is known of the account.
+/// Logs and traces operations, and notes the account's state.
 extension SyncDriver {
     /// Performs an operation in a span of swift-distributed-tracing, and notes how it ended.
     func performLogged(_ operation: SyncOperation) async {
@@ -27,7 +27,8 @@ extension SyncDriver {
         details["message"] = failure.message
         details["retry"] = "\(session.retryCount)"
         details["pauseSeconds"] = "\(session.delaySeconds)"
-        // A device without a network tries again and again; the status says that it is offline.
+        // Repeated failures without a network are logged at debug level; the status says that the
+        // device is offline.
         let isOffline = RecoveryAction.forRequest(failure.code) == .awaitNetwork
         let isFirst = !isOffline && session.retryCount <= 1
         log.note(isFirst ? .warning : .debug, "failed", details, isFailure: true)
@@ -37,20 +38,20 @@ extension SyncDriver {
         isStorageFull ? nil : session.lastFailure
     }
 
-    /// Keeps what an answer told of the account, where it is something else than before.
+    /// Stores the account's state if an answer shows a change.
     func noteAccount(_ account: CacheAccount) {
         do {
             guard try store.noteAccount(account) else { return }
             log.note(account == .available ? .debug : .warning, "account", ["is": account.rawValue])
         } catch {
-            // The next answer tells it again, and the operation itself meets the same file.
+            // Logged. The next answer repeats it, and the operation itself fails on the same file.
             log.note(.warning, "account", ["is": account.rawValue, "notKept": "\(error)"])
         }
     }
 }
 
 extension CacheStore {
-    /// - Returns: whether it is something else than before.
+    /// - Returns: whether it changed.
     func noteAccount(_ account: CacheAccount) throws -> Bool {
         guard try read({ try flag(.account, $0) }) != account.rawValue else { return false }
         try file.write { try setFlag(.account, account.rawValue, $0) }

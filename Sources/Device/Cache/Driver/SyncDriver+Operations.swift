@@ -2,7 +2,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// One operation: ask the service, write down the answer, tell the session.
+/// Performs an operation: sends the request, stores the answer, updates the session.
 extension SyncDriver {
     func perform(_ operation: SyncOperation) async {
         let clock = store.clock
@@ -32,11 +32,12 @@ extension SyncDriver {
             case .fetchDatabaseChanges: try await fetchDatabaseChanges()
             case .fetchZoneChanges(let zone): try await fetchZoneChanges(zone)
             case .send(let itemLimit, let bytesLimit):
-                // Before what another process saved is sent: it may be the first to encrypt a field.
+                // Read before another process's changes are sent: that process may have been the
+                // first to encrypt a field.
                 try store.file.readEncryptedKeys()
                 batch = try nextBatch(itemLimit, bytesLimit)
                 if batch.isEmpty {
-                    // All that is left waits for its files.
+                    // All remaining changes wait for their files.
                     try await uploadAssets()
                     batch = try nextBatch(itemLimit, bytesLimit)
                 }
@@ -49,18 +50,18 @@ extension SyncDriver {
         } catch is CancellationError {
             session.cancelled()
         } catch {
-            // What is left is this device's own file.
+            // Any other error is one of this device's own file.
             storageFailed(error)
         }
     }
 
-    /// Keeps what the answers so far told of this device's clock.
+    /// Stores what the answers so far showed about this device's clock.
     private func keepServiceTime() throws {
         if let outcome = try store.keepServiceTime() { observers.tell(outcome) }
     }
 
-    /// This device's own file could not be written: without room nothing is lost, and the same work is
-    /// done again when there is some.
+    /// Handles an error of this device's own file: on a full disk nothing is lost, and the work is
+    /// repeated when there is room.
     private func storageFailed(_ error: any Error) {
         store.file.noteDamage(error)
         guard let error = error as? CacheError, error.code == .storageFull else {
@@ -72,7 +73,7 @@ extension SyncDriver {
         session.storageFailed(
             SyncFailure(.internalError, message: error.description), at: now)
         do {
-            // What the session took for done may not have been written down.
+            // Changes that the session counts as done may not have been stored.
             try absorbBacklog()
         } catch {
             haltSession(.localStorage("\(error)"))
@@ -94,7 +95,7 @@ extension SyncDriver {
         if let halt = session.halt { haltSession(halt) }
     }
 
-    /// What is said of a request with one zone is said of the zone.
+    /// The error of a request with one zone is the zone's.
     private func zoneOutcomes(
         _ create: [ZoneID], _ delete: [ZoneID]
     ) async throws -> ZoneOutcomes {
@@ -135,8 +136,9 @@ extension SyncDriver {
         observers.tell(written.outcome)
     }
 
-    /// The zones that were deleted before the service lost history, and are there again, not ones that were made since: their
-    /// history goes on from a token of the deleted one, or from before it.
+    /// The zones that were deleted before the service lost history and exist again because of that,
+    /// as opposed to zones created since: their history continues from a token of the deleted zone
+    /// or before it.
     private func zonesReturned(in page: DatabasePage) async throws -> Set<ZoneID> {
         var returned: Set<ZoneID> = []
         let tokens = try store.zonesPerhapsDeleted(in: page)
@@ -146,7 +148,8 @@ extension SyncDriver {
                 _ = try await remote.zoneChanges(zone, since: token, knowing: [], limit: 1)
                 returned.insert(zone)
             } catch let failure as SyncFailure {
-                // Of another history, or gone again; what else fails is asked again with the whole page.
+                // A zone with another history, or deleted again, is not returned. After any other
+                // error the whole page is fetched again.
                 switch failure.code {
                 case .changeTokenExpired:
                     if let intact = failure.lastIntactVersion, intact > 0 { returned.insert(zone) }
@@ -175,7 +178,7 @@ extension SyncDriver {
         operationNotes["deletions"] = "\(page.deletedNames.count)"
         operationNotes["moreComing"] = page.moreComing ? "yes" : "no"
         noteFetched(outcome)
-        // A page that a resolver stopped at is not written, and comes again after the halt.
+        // A page at which a resolver halted is not stored, and is fetched again after the halt.
         if outcome.haltReason == nil {
             session.zonePageFetched(
                 zone, moreComing: page.moreComing,
@@ -199,7 +202,7 @@ extension SyncDriver {
             deletionsFirst: session.isQuotaExceeded)
     }
 
-    /// Tells the session what came of changes, and writes it down.
+    /// Updates the session with the outcome of changes, and stores it.
     /// - Parameter wereSent: see `CacheStore.confirm(_:_:_:wereSent:)`.
     func finish(
         _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], wereSent: Bool = true
@@ -223,7 +226,7 @@ extension SyncDriver {
         if let halt = session.halt { haltSession(halt) }
     }
 
-    /// Sends what may be sent; the rest fails here.
+    /// Sends the changes that may be sent; the others fail here.
     private func answers(to batch: [OutgoingChange]) async throws -> [OutgoingAnswer] {
         let refused = store.plainValueFailures(in: batch)
         guard !refused.isEmpty else {

@@ -5,8 +5,9 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// The shell around a session: does what the session decides, and writes down what came of it, on a queue
-/// of its own: it reads and writes the file between two answers, and no thread of the pool waits for that.
+/// Runs a session: performs the operations that it decides, and stores their outcome. It has its
+/// own executor, because it reads and writes the file, which must not block a thread of Swift's
+/// pool.
 actor SyncDriver {
     let store: CacheStore
     let remote: any RemoteDatabase
@@ -14,14 +15,14 @@ actor SyncDriver {
     let world: World
     let observers: Observers
     var session: SyncSession
-    /// What the app did and the session has not heard of.
+    /// Changes by the app that the session does not know yet.
     nonisolated let inbox = Mutex(Inbox())
     private let executor: DiskExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
     }
 
-    /// Whether there was no room for the last thing to write.
+    /// Whether the last write failed because the disk was full.
     var isStorageFull = false
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
@@ -31,17 +32,17 @@ actor SyncDriver {
     private var waiterCount = 0
     private let pause = WakeSignal()
     let log: CacheLog
-    /// The page of changes that comes next, asked for already.
+    /// The next page of changes, requested ahead.
     var pageAhead: PageAhead?
-    /// Records of a page of a full fetch.
+    /// The page size of a full fetch, in records.
     var fullPageSize = BatchSize(maximum: 2_000)
-    /// When this process began a full fetch, and the records of it that it has written.
+    /// When this process began a full fetch, and how many of its records it has stored.
     var fullFetch: (uptimeSeconds: Double, recordCount: Int)?
-    /// What the operation under way did, for the log.
+    /// Notes about the current operation, for the log.
     var operationNotes: [String: String] = [:]
-    /// Changes of the service that were written down, since the process began.
+    /// The number of the service's changes stored since the process began.
     private(set) var fetchedCount = 0
-    /// The same when the loop last rested.
+    /// `fetchedCount` when the loop last rested.
     private var restedCount = 0
 
     init(
@@ -93,7 +94,7 @@ actor SyncDriver {
     }
 
     private func accountChanged() {
-        // It was asked for as somebody else, perhaps.
+        // It may have been requested for another user.
         dropPageAhead()
         change { $0.accountChanged(at: $1) }
     }
@@ -106,10 +107,10 @@ actor SyncDriver {
         }
     }
 
-    /// Only the database's changes tell of a zone that is not known here.
+    /// Handles a hint. A hint about an unknown zone leads to a fetch of the database's changes.
     func heard(_ hint: ChangeHint) {
-        // A hint during an operation has the zone fetched again after it; before the next one it is that one which
-        // must have the change, and what was asked for earlier may not.
+        // After a hint during an operation the zone is fetched again anyway. Without an operation
+        // the next fetch must contain the change, and a page that was requested earlier may not.
         if session.operation == nil { dropPageAhead() }
         do {
             let zone = try hint.zone.flatMap { try store.isFetched($0) ? $0 : nil }
@@ -120,7 +121,7 @@ actor SyncDriver {
         pause.wake()
     }
 
-    /// Ends the loop; what was under way is given up and done again later.
+    /// Ends the loop; the current operation is cancelled and repeated later.
     func stop() async {
         isStarted = false
         hintTask?.cancel()
@@ -135,7 +136,7 @@ actor SyncDriver {
         await loopTask.value
     }
 
-    /// Ends a loop that was not started and for which nobody waits.
+    /// Ends a loop that was not started and that no caller waits for.
     func rest() async {
         guard !isStarted, waiters.isEmpty, let loopTask else { return }
         loopTask.cancel()
@@ -155,7 +156,7 @@ actor SyncDriver {
     private func loopEnded() {
         loopTask = nil
         dropPageAhead()
-        // Somebody asked for it again while it was ending.
+        // The loop was requested again while it was ending.
         if isStarted || !waiters.isEmpty { ensureLoop() }
     }
 
@@ -174,7 +175,7 @@ actor SyncDriver {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiters[waiter] = $0 }
         } onCancel: {
-            // What was begun goes on until nothing is left, or until there is trouble.
+            // The loop continues until nothing is left or an error occurs.
             _ = world.startTask("cache waiter") { await self.cancel(waiter) }
         }
     }
@@ -186,8 +187,8 @@ actor SyncDriver {
         var needsFetch = false
     }
 
-    /// Hears of what the app did. What it wants of a zone is read in the file: word of a deletion that comes
-    /// late, after the zone was deleted and made again, would delete the new one.
+    /// Reads the app's changes from the inbox. The wanted state of a zone is read from the file: a
+    /// late message of a deletion could otherwise delete a zone that was created again meanwhile.
     func readInbox() {
         let heard = inbox.withLock { inbox in
             defer { inbox = Inbox() }
@@ -225,7 +226,8 @@ actor SyncDriver {
         do {
             try store.setEnabled(isEnabled)
         } catch {
-            // Told as the reason of the halt: a switch that is not kept would turn itself back.
+            // Reported as the reason of the halt: a switch that is not stored would be reset at the
+            // next start.
             session.halt(.localStorage("\(error)"))
         }
         session.setEnabled(isEnabled, at: now)
@@ -253,7 +255,7 @@ actor SyncDriver {
         }
     }
 
-    /// Counts what the service brought.
+    /// Counts the changes from the service.
     func noteFetched(_ outcome: CacheOutcome) { fetchedCount += outcome.changedIDs.count }
 
     // MARK: The loop
@@ -294,7 +296,7 @@ actor SyncDriver {
         await pause.wait(until: uptimeSeconds, in: world)
     }
 
-    /// A change may have been written whose message is still on its way.
+    /// Whether the file has changes whose message has not arrived yet.
     private func hasUnheardChanges() -> Bool {
         do {
             try absorbBacklog()
@@ -305,7 +307,7 @@ actor SyncDriver {
         return session.hasWork
     }
 
-    /// Why it is not all done though nothing is left to do.
+    /// Why not everything is synced although the loop has nothing left to do.
     private var reasonForRest: CacheError? {
         guard session.isEnabled else {
             return CacheError(.disabled, "Syncing is turned off. Turn it on first.")
@@ -324,13 +326,13 @@ actor SyncDriver {
         session.zonesChanged(backlog.zonesToFetch)
     }
 
-    /// Lets the session know whether anything can be sent now.
+    /// Updates the session with whether anything can be sent now.
     func noteSendable() throws {
         session.setHasPendingChanges(
             try store.hasSendable(withholding: session.withheldOwners))
     }
 
-    /// Somebody who waits for the end of a sync hears at once of what will not pass quickly.
+    /// Ends the wait of callers of `sync()` with an error that will not pass quickly.
     private func endWaitersOnTrouble() {
         guard session.halt == nil, let failure = session.lastFailure,
             !session.isNetworkReachable || session.retryCount >= settings.retriesOfSyncNow
@@ -341,7 +343,7 @@ actor SyncDriver {
                 failure: failure))
     }
 
-    /// Another process wrote into the file: the loop goes on with what is there now.
+    /// Handles a write of another process: the loop continues with the file's new state.
     func heardOfOtherProcess() {
         do {
             session.setEnabled(try store.backlog().isEnabled, at: now)

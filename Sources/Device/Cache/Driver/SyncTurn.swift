@@ -2,12 +2,12 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// Whose turn it is to sync a file: the process that holds its lock. The others wait for theirs.
+/// Decides which process syncs a file: the one that holds its lock. The others wait for it.
 actor SyncTurn {
-    /// How long to wait for the lock without hearing anything, in seconds: a process that was killed tells
-    /// nobody on some systems.
+    /// Seconds between attempts to take the lock: on some systems nothing is reported when the
+    /// process that holds it was killed.
     private static let lookSeconds: Double = 5
-    /// What the system says of the network counts once in this many seconds.
+    /// Reports of the network within this many seconds count as one.
     private static let networkSeconds: Double = 1
 
     let file: CacheFile
@@ -63,14 +63,14 @@ actor SyncTurn {
         giveBackIfIdle()
     }
 
-    /// Ends what nobody waits for any more, unless the loop runs.
+    /// Ends the drivers that no caller waits for, unless the loop runs.
     func rest() async {
         guard !isStarted, syncCount == 0 else { return }
         for driver in drivers { await driver.rest() }
         giveBackIfIdle()
     }
 
-    /// Syncs, or lets the process sync whose turn it is.
+    /// Syncs, or asks the process that holds the lock to sync.
     func sync() async throws {
         syncCount += 1
         defer {
@@ -91,7 +91,7 @@ actor SyncTurn {
                 }
                 return
             }
-            // The other one ended without an answer.
+            // The other process ended without an answer.
             if take() {
                 await absorb()
                 return try await syncDrivers()
@@ -100,7 +100,7 @@ actor SyncTurn {
         }
     }
 
-    /// Another process wrote into the file, or let go of it.
+    /// Handles a write of another process, or its release of the lock.
     func heardOfOthers(hasChanges: Bool) async {
         for signal in signals.inOrder { signal.wake() }
         if hasChanges { await absorb() }
@@ -109,7 +109,8 @@ actor SyncTurn {
             guard let number = try file.openQuestion() else { return }
             answering = world.startTask("cache answer") { await self.answer(number) }
         } catch {
-            // Who asked asks again, or takes over when this process ends.
+            // The question stays in the file and is read again after the next commit of another
+            // process. Until then its process waits; it syncs itself when this process ends.
             return
         }
     }
@@ -122,7 +123,8 @@ actor SyncTurn {
         } catch {
             trouble = "\(error)"
         }
-        // Without room for the answer whoever asked goes on waiting, as for a slow service.
+        // If the answer cannot be stored, as on a full disk, the process that asked keeps waiting,
+        // as for a slow service, until it gets the lock.
         try? file.answerSync(number, trouble: trouble)
         answering = nil
         syncCount -= 1
@@ -161,7 +163,7 @@ actor SyncTurn {
         file.lock.giveBack()
     }
 
-    /// The system has a link, an address or a route that it had not. Often many come at once.
+    /// Handles a new link, address or route of the system. Often many are reported at once.
     func networkCame() async {
         guard isStarted, world.uptimeSeconds() >= networkUptimeSeconds + Self.networkSeconds else {
             return

@@ -77,7 +77,8 @@ final class RowNotes: Sendable {
                     && (state.members == nil || query.matches(record, searchable: state.searchable))
             case .fetched(let row):
                 guard row.type == query.recordType else { return false }
-                // What cannot be read, whoever looks at it is told of.
+                // A row that cannot be read here counts as a match: the observer reads it and
+                // throws the error.
                 guard state.members != nil, let record = try? row.snapshot(in: id.zoneID) else {
                     return true
                 }

@@ -1,10 +1,10 @@
 import GRDB
 import Synchronization
 
-/// Sees to it that an app's own SQL stays with its own tables, whose names begin with `app_`.
+/// Restricts an app's own SQL to its own tables, whose names begin with `app_`.
 ///
-/// GRDB asks it before every statement which kinds of writes it wants to hear of; so it hears of those too
-/// that triggers would do, and of tables of which SQLite reports no rows.
+/// Before every statement GRDB asks it which kinds of writes to report; so it also sees the writes
+/// of triggers, and tables for which SQLite reports no rows.
 final class AppStatements: TransactionObserver, Sendable {
     static let prefix = "app_"
 
@@ -33,7 +33,7 @@ final class AppStatements: TransactionObserver, Sendable {
         table.lowercased().hasPrefix(prefix)
     }
 
-    /// Lets the app write its own tables, and judges what it did.
+    /// Runs a body in which the app may write its own tables, and checks what it wrote.
     ///
     /// - Throws: ``CacheError`` `reservedTable`; then the transaction must be rolled back.
     func run<Value>(_ database: Database, _ body: () throws -> Value) throws -> Value {
@@ -46,7 +46,7 @@ final class AppStatements: TransactionObserver, Sendable {
         return value
     }
 
-    /// Lets the cache write its tables while the app's turn is interrupted.
+    /// Runs a body in which the cache writes its own tables, within ``run(_:_:)``.
     func pause<Value>(_ body: () throws -> Value) throws -> Value {
         state.withLock { $0.isActive = false }
         defer { state.withLock { $0.isActive = true } }
@@ -60,7 +60,7 @@ final class AppStatements: TransactionObserver, Sendable {
             cause: ReservedTable(name: table))
     }
 
-    /// What is not the app's to change besides rows.
+    /// The parts of the file, besides rows, that an app may not change.
     private struct Schema {
         private var version: Int
         private var marks: [Int]
@@ -83,7 +83,7 @@ final class AppStatements: TransactionObserver, Sendable {
             {
                 throw AppStatements.error(other["name"] ?? "")
             }
-            // A reference to a record's row would forbid its deletion.
+            // A foreign key to a record's row would prevent its deletion.
             let referred = try String.fetchOne(
                 database,
                 sql: """
@@ -115,7 +115,7 @@ final class AppStatements: TransactionObserver, Sendable {
     }
 }
 
-/// The table that an app may not write.
+/// A write to a table that the app may not write.
 struct ReservedTable: Error, CustomStringConvertible {
     var name: String
     var description: String { "\(name) is the cache's." }

@@ -3,7 +3,7 @@ import GRDB
 import StratusClient
 import StratusRecords
 
-/// Answers of the public database, in a table that the first one makes.
+/// Answers of the public database, in a table that is created with the first one.
 extension CacheFile {
     private static let answersKept = 200
 
@@ -77,7 +77,7 @@ extension CacheFile {
     }
 }
 
-/// What tells one question to the public database from another.
+/// The key of a stored query of the public database.
 struct PublicAnswerKey {
     let text: String
 

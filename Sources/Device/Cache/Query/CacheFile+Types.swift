@@ -4,7 +4,8 @@ import StratusMatching
 import StratusRecords
 import StratusSQLite
 
-/// The declared types: in the file, so that every process that writes maintains the same columns.
+/// The declared types, stored in the file so that every process that writes maintains the same
+/// columns.
 extension CacheFile {
     private static let flag = "types"
 
@@ -30,14 +31,14 @@ extension CacheFile {
             arguments: [Self.flag, text])
     }
 
-    /// Notes what kinds of values the columns of a type have now.
+    /// Stores the kinds of values that the columns of a type have.
     func update(_ type: IndexedType, _ database: Database) throws {
         var types = try types(database)
         types[type.recordType] = type
         try set(types.values.sorted { $0.number < $1.number }, database)
     }
 
-    /// Brings columns, words and views in line with what the app declares.
+    /// Updates columns, words and views to the app's declaration.
     ///
     /// - Throws: ``CacheError`` `invalidTypes`.
     func declare(_ declared: [CachedType]) throws {
@@ -148,7 +149,7 @@ extension IndexedType {
     /// Writes the columns and words of a record.
     ///
     /// - Parameter isNew: whether it has none yet.
-    /// - Returns: whether a column has a kind of value that it never had.
+    /// - Returns: whether a column has a kind of value for the first time.
     mutating func index(
         _ record: RecordSnapshot, key: Int64, zoneKey: Int64, isNew: Bool = false,
         _ database: Database
@@ -194,7 +195,7 @@ extension IndexedType {
         for word in words { try insert.execute(arguments: [Data(word), key]) }
     }
 
-    /// Writes the columns that say what the service says; the fields are as they were.
+    /// Writes the columns of system fields, when only those changed.
     mutating func indexSystem(
         _ system: RecordSnapshot.SystemFields?, key: Int64, _ database: Database
     ) throws -> Bool {

@@ -4,13 +4,14 @@ import StratusMatching
 import StratusRecords
 import StratusWire
 
-/// What to find among the records on this device: a type, conditions, an order.
+/// A query of the records on this device: a type, conditions and an order.
 ///
-/// It finds what the service would find among the same records, in the same order: texts are compared by
-/// their canonical composition, letter by letter; records without a value come first where the order
-/// ascends; equals are in the order of their zones and names. It knows more than the service: OR, negated
-/// compounds, all zones of the shared database, encrypted fields, and fields without marks. A record that
-/// the service does not have yet counts as created and modified after all others.
+/// It finds what the service would find among the same records, in the same order: texts are
+/// compared by their canonical composition, letter by letter; records without a value come first
+/// where the order ascends; equals are in the order of their zones and names. It supports more than
+/// the service: OR, negated compounds, all zones of the shared database, encrypted fields, and
+/// fields that the service does not index. A record that the service does not have yet counts as
+/// created and modified after all others.
 ///
 /// ```swift
 /// let query = CacheQuery("Note")
@@ -27,15 +28,15 @@ public struct CacheQuery: Sendable {
     }
 
     public var recordType: CKRecord.RecordType
-    /// The zone to look in; nil is all zones of the database.
+    /// The zone to search; nil means all zones of the database.
     public var zoneID: CKRecordZone.ID?
-    /// How many records to find at the most; nil is all.
+    /// The maximum number of records; nil means all.
     public var limit: Int?
-    /// Where to go on; nil is the beginning.
+    /// Where the page begins; nil means the beginning.
     public var cursor: CacheCursor?
     private(set) var conditions: [CacheCondition] = []
     private(set) var sortKeys: [SortKey] = []
-    /// What an `NSSortDescriptor` cannot say to the cache; thrown when the query runs.
+    /// The error of an unsupported `NSSortDescriptor`; thrown when the query runs.
     private var sortError: CKError?
 
     public init(_ recordType: CKRecord.RecordType, in zoneID: CKRecordZone.ID? = nil) {
@@ -43,7 +44,7 @@ public struct CacheQuery: Sendable {
         self.zoneID = zoneID
     }
 
-    /// The same as a query of the framework.
+    /// Makes a query from one of the framework.
     public init(_ query: CKQuery, in zoneID: CKRecordZone.ID? = nil) {
         self.init(query.recordType, in: zoneID)
         conditions = [CacheCondition(query.predicate)]
@@ -57,7 +58,7 @@ public struct CacheQuery: Sendable {
         }
     }
 
-    /// Adds a condition; all must hold.
+    /// Adds a condition; all conditions must be true.
     public func `where`(_ condition: CacheCondition) -> CacheQuery {
         var query = self
         query.conditions.append(condition)
@@ -105,7 +106,7 @@ public struct CacheQuery: Sendable {
         return query
     }
 
-    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    /// - Throws: `CKError.invalidArguments` that names the unsupported part.
     func compiled(now: Date) throws -> CompiledQuery {
         if let sortError { throw sortError }
         let now = cursor?.now ?? now
@@ -127,11 +128,12 @@ public struct CacheQuery: Sendable {
     }
 }
 
-/// Where a page of a query ends. The next one begins after it, whatever came and went meanwhile.
+/// The end of a query's page. The next page begins after it, whatever records were added or removed
+/// meanwhile.
 public struct CacheCursor: Hashable, Sendable {
     let place: RecordOrder.Place
     let zoneKey: Int64
-    /// What `now()` stands for on all pages.
+    /// The value of `now()` on all pages.
     let now: Date
 }
 
@@ -143,7 +145,7 @@ public struct CachePage: Sendable {
 }
 
 extension QueryDictionary.FieldName {
-    /// The name by which an app calls the field.
+    /// The name that an app uses for the field.
     fileprivate var key: CKRecord.FieldKey {
         switch self {
         case .user(let name): name

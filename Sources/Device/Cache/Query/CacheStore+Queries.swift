@@ -12,16 +12,16 @@ struct FoundRecord: Sendable {
 
 /// Queries over the rows of a database.
 ///
-/// Of a declared type, SQLite reads the rows in order, and those that the columns exclude it does not read;
-/// what is read is judged by ``CompiledQuery/matches(_:searchable:)`` in any case. Else all records of the
-/// type are read.
+/// For a declared type SQLite reads the rows in order and skips those that the columns exclude;
+/// every row that is read is checked by ``CompiledQuery/matches(_:searchable:)``. For other types
+/// all records are read.
 extension CacheStore {
-    /// Rows of an order's beginning that are looked at before the conditions choose the way.
+    /// How many rows are read in the query's order before the conditions are used instead.
     private static let rowsTriedInOrder = 300
-    /// Texts of queries whose statements are kept at the most.
+    /// The maximum number of queries whose statements are cached.
     static let queriesKept = 100
 
-    /// The records of the query's page, in order; one more than the limit where there are more.
+    /// The records of the query's page, in order; one more than the limit if more follow.
     func find(_ query: CompiledQuery, _ database: Database) throws -> [FoundRecord] {
         let type = try file.types(database)[query.recordType]
         let zones = try zoneIDs(database)
@@ -31,7 +31,8 @@ extension CacheStore {
         }
         let filter = query.condition.columnFilter(type)
         if filter != nil, wanted < Self.rowsTriedInOrder {
-            // The first ones are often enough, whatever SQLite knows of the conditions' worth.
+            // The first rows are often enough, and SQLite does not know how selective the
+            // conditions are.
             let count = max(Self.rowsTriedInOrder, 8 * wanted)
             let found = try read(
                 query, type, order, filter, zones, wanted, first: count, database)
@@ -50,7 +51,8 @@ extension CacheStore {
         return min(count, query.limit ?? .max)
     }
 
-    /// The records of these identities that are here and that the app sees, with the keys of their zones.
+    /// The records with these IDs that are here and visible to the app, with the keys of their
+    /// zones.
     func rows(
         of ids: [RecordID], _ database: Database
     ) throws -> [(record: RecordSnapshot, zoneKey: Int64)] {
@@ -71,7 +73,7 @@ extension CacheStore {
             })
     }
 
-    /// Calls a closure with every match, in no order.
+    /// Calls a closure with every match, in any order.
     private func forEach(
         _ query: CompiledQuery, _ type: IndexedType?, _ zones: [Int64: ZoneID],
         _ database: Database, _ body: (RecordSnapshot, Int64) -> Void
@@ -96,7 +98,7 @@ extension CacheStore {
         }
     }
 
-    /// All matches are read; those of the page are kept.
+    /// Reads all matches, and keeps those of the page.
     private func sorted(
         _ query: CompiledQuery, _ type: IndexedType?, _ zones: [Int64: ZoneID], _ wanted: Int,
         _ database: Database
@@ -117,7 +119,7 @@ extension CacheStore {
         return matches.count > wanted ? Array(matches[..<wanted]) : matches
     }
 
-    /// SQLite has the order: as many rows are read as are needed.
+    /// Reads rows in SQLite's order, only as many as are needed.
     private func read(
         _ query: CompiledQuery, _ type: IndexedType, _ order: IndexedType.Order,
         _ filter: ColumnFilter?, _ zones: [Int64: ZoneID], _ wanted: Int, first count: Int?,
@@ -156,8 +158,8 @@ extension CacheStore {
         return matches
     }
 
-    /// A query's statement, which the connection keeps: an app asks few queries, and observers ask theirs again and
-    /// again. What comes beyond so many texts is prepared each time.
+    /// A query's statement, which the connection caches: an app has few queries, and observers
+    /// repeat theirs. Beyond the limit, statements are prepared each time.
     private func statement(_ sql: String, _ database: Database) throws -> Statement {
         let isKept = file.keptQueries.withLock { kept in
             if kept.count < Self.queriesKept { kept.insert(sql) }
@@ -182,7 +184,7 @@ extension CacheStore {
 }
 
 extension IndexedType {
-    /// A query's order as the columns have it.
+    /// A query's order by columns.
     struct Order {
         var columns: [(name: String, isAscending: Bool)]
 
@@ -202,7 +204,7 @@ extension IndexedType {
                 ]
             var ways: [String] = []
             var arguments: [DatabaseValue] = []
-            // SQLite can begin in the index where this holds.
+            // A condition with which SQLite can begin within the index.
             var all = "1"
             if let first = columns.first {
                 all = "i.\(first.name) \(first.isAscending ? ">=" : "<=") ?"
@@ -220,7 +222,7 @@ extension IndexedType {
         }
     }
 
-    /// Nil where a sort key is no column.
+    /// Nil if a sort key has no column.
     func order(of query: CompiledQuery) -> Order? {
         var columns: [(name: String, isAscending: Bool)] = []
         for key in query.order.keys {
@@ -233,6 +235,6 @@ extension IndexedType {
             columns: columns + [("zoneName", true), ("name", true), ("zone", true)])
     }
 
-    /// The fields in whose words `SELF` looks; nil is all.
+    /// The fields whose words `SELF` searches; nil means all.
     var searchedFields: [String]? { searchable.isEmpty ? nil : searchable }
 }

@@ -21,10 +21,10 @@ public final class CacheTransaction {
 
     /// GRDB's connection, for the app's own SQL.
     ///
-    /// It reads everything, records through the views `records_…` (``CachedType``), and writes what is the
-    /// app's: tables, indexes, views and triggers whose names begin with `app_`. No release of the cache
-    /// creates or touches any with such names. They refer to records by name, not by a foreign key. SQL that
-    /// writes anything else makes the transaction fail.
+    /// It can read everything, records through the views `records_…` (``CachedType``), and can
+    /// write the app's own tables, indexes, views and triggers, whose names begin with `app_`. No
+    /// release of the cache creates or changes any with such names. They must refer to records by
+    /// name, not by a foreign key. SQL that writes anything else makes the transaction fail.
     public var database: Database { connection }
 
     /// Saves records and deletes others; see `CloudCache.save(_:deleting:in:)`.
@@ -34,7 +34,8 @@ public final class CacheTransaction {
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
         in scope: CKDatabase.Scope = .private
     ) throws {
-        // Copying files waits for whoever removes some, who waits for this transaction.
+        // Copying files here could deadlock: it waits for a removal of files, which waits for this
+        // transaction.
         try cache.refuseNewFiles(
             of: records,
             "A transaction cannot save new files of assets. Save the record with the cache, before the transaction."
@@ -67,7 +68,7 @@ public final class CacheTransaction {
         try save([], deleting: [id], in: scope)
     }
 
-    /// A record as the transaction has it; nil when it is not here.
+    /// A record within the transaction; nil when it is not here.
     public func record(
         for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> CKRecord? {
@@ -76,7 +77,7 @@ public final class CacheTransaction {
             .map { cache.file.withFiles(try $0.record.record()) }
     }
 
-    /// The records that a query finds, as the transaction has them.
+    /// The records that a query finds within the transaction.
     public func records(
         matching query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) throws -> [CKRecord] {
@@ -88,7 +89,7 @@ public final class CacheTransaction {
     }
 }
 
-/// SQL of the app's own, in the file that has the records.
+/// The app's own SQL in the file of the records.
 ///
 /// ```swift
 /// try await cache.write { transaction in

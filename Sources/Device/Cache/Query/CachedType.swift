@@ -3,9 +3,10 @@ import StratusClient
 /// How an app queries one record type on this device: which fields have a column with an index, and which are
 /// searched for words.
 ///
-/// Declare types when you open the cache. Without a declaration a query reads every record of the type; with
-/// one it reads only what it finds. The file is brought in line with the declaration when it is opened: a type
-/// that is new or declared otherwise is read once. Processes with one file declare the same, or nothing.
+/// Declare types when you open the cache. Without a declaration a query reads every record of the
+/// type; with one it reads only what it finds. Opening a file updates it to the declaration: the
+/// records of a new or changed type are read once. Processes that share a file must declare the
+/// same types, or none.
 ///
 /// ```swift
 /// let cache = try CloudCache(
@@ -22,8 +23,8 @@ import StratusClient
 /// places, Base64 of bytes.
 public struct CachedType: Hashable, Sendable {
     public var recordType: CKRecord.RecordType
-    /// Fields that queries filter and sort by; `creationDate` and `modificationDate` may be among them. A list
-    /// or a place has no order, and is read from the record.
+    /// Fields that queries filter and sort by; `creationDate` and `modificationDate` may be among
+    /// them. A list or a location has no order, and is read from the record.
     public var indexed: [CKRecord.FieldKey]
     /// Fields that are searched for words (`TOKENMATCHES`, `SELF CONTAINS`).
     public var searchable: [CKRecord.FieldKey]

@@ -2,7 +2,7 @@ import GRDB
 import StratusClient
 import StratusRecords
 
-/// Queries over the records on this device, online or not; each with an async twin.
+/// Queries of the records on this device, online or offline; each has a blocking and an async form.
 extension CloudCache {
     /// The records that a query finds, in its order.
     ///
@@ -13,7 +13,7 @@ extension CloudCache {
         try page(matching: query, in: scope).records
     }
 
-    /// The records that a query finds, as many as its limit, and where the next ones begin.
+    /// A page of the records that a query finds, up to its limit, with a cursor for the next page.
     ///
     /// ```swift
     /// var query = CacheQuery("Note").sorted(by: "date").limited(to: 50)
@@ -50,7 +50,7 @@ extension CloudCache {
         try await file.disk.read { [self] in try records(matching: query, in: scope) }
     }
 
-    /// A page of what a query finds; see the blocking form.
+    /// A page of the records that a query finds; see the blocking form.
     public func page(
         matching query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) async throws -> CachePage {

@@ -4,9 +4,10 @@ import StratusMatching
 import StratusRecords
 import StratusWire
 
-/// A query, ready to be asked: of rows, and of single records as they change.
+/// A compiled query, which is run on rows and on single records as they change.
 struct CompiledQuery: Sendable {
-    /// Where a record stands in the order; zones of one name and two owners are told apart by their keys.
+    /// The position of a record in the order; the zone's key distinguishes zones of the same name
+    /// and different owners.
     struct Place: Hashable, Sendable {
         var place: RecordOrder.Place
         var zoneKey: Int64
@@ -35,9 +36,9 @@ struct CompiledQuery: Sendable {
         test = try RecordTest(condition, recordType: recordType)
     }
 
-    /// Whether a record is among the matches, wherever the page begins.
+    /// Whether a record matches, wherever the page begins.
     ///
-    /// - Parameter searchable: the fields in whose words `SELF` looks; nil is all texts.
+    /// - Parameter searchable: the fields whose words `SELF` searches; nil means all texts.
     func matches(_ record: RecordSnapshot, searchable: [String]?) -> Bool {
         guard record.type == recordType, zoneID == nil || zoneID == record.id.zoneID else {
             return false
@@ -56,24 +57,24 @@ struct CompiledQuery: Sendable {
         return order.isBefore(one.place, other.place)
     }
 
-    /// Whether a place belongs to the page that begins at the cursor.
+    /// Whether a position belongs to the page that begins at the cursor.
     func isOnPage(_ place: Place) -> Bool {
         start.map { isBefore(Place(place: $0.place, zoneKey: $0.zoneKey), place) } ?? true
     }
 
-    /// Whether it can change what is found when only the service's notes on a record are new.
+    /// Whether the result can change when only the system fields of a record change.
     var readsSystem: Bool {
         order.keys.contains { $0.field.isOfSystem } || condition.readsSystem
     }
 }
 
-/// A condition with what is worked out once.
+/// A condition with precomputed parts.
 private indirect enum RecordTest: Sendable {
     case all([RecordTest])
     case any([RecordTest])
     case not(RecordTest)
     case filter(RecordMatcher)
-    /// Words, in whichever fields are searchable.
+    /// A search for words in the searchable fields.
     case search(RecordMatcher.Condition)
 
     init(_ condition: QueryCondition, recordType: String) throws {
@@ -142,7 +143,7 @@ extension QueryDictionary.Filter {
 extension QueryDictionary.FieldName {
     fileprivate var isOfSystem: Bool {
         switch self {
-        // Names, parents and types are the record's own.
+        // The service does not change names, parents and types.
         case .user, .system(.recordName), .system(.parent), .system(.share): false
         case .system: true
         }

@@ -3,16 +3,17 @@ import StratusMatching
 import StratusRecords
 import StratusWire
 
-/// A declared record type as the file has it: its tables, and what its columns hold.
+/// A declared record type in the file: its tables and columns.
 struct IndexedType: Codable, Hashable {
     struct Column: Codable, Hashable {
         var key: String
-        /// What was ever stored in the column: comparisons with other kinds find nothing.
+        /// The kinds of values ever stored in the column: comparisons with other kinds find
+        /// nothing.
         var kinds: KeyKinds = []
     }
 
     var recordType: String
-    /// Names the tables; of types whose names differ in capitals only, SQLite would make one.
+    /// The number in the tables' names; SQLite ignores case, so names of types could collide.
     var number: Int
     var columns: [Column]
     var searchable: [String]
@@ -28,7 +29,7 @@ struct IndexedType: Codable, Hashable {
         columns.firstIndex { $0.field == field }
     }
 
-    /// Whether it says what the app declares.
+    /// Whether it equals the app's declaration.
     func conforms(to declared: CachedType) -> Bool {
         columns.map(\.key) == declared.indexed && searchable == declared.searchable
             && shown == declared.columns
@@ -73,9 +74,10 @@ struct KeyKinds: OptionSet, Codable, Hashable {
 }
 
 extension RecordValues {
-    /// A record of the cache, as queries see it.
+    /// A record of the cache for queries.
     ///
-    /// One that the service does not have yet counts as made and changed by the user, after all others.
+    /// One that the service does not have yet counts as created and changed by the user, after all
+    /// others.
     init(_ record: RecordSnapshot) {
         let system = record.system
         let user = ZoneID.currentUserName

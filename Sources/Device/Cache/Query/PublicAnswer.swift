@@ -13,19 +13,19 @@ public enum AnswerAge: Hashable, Sendable {
     case cacheOnly
 }
 
-/// What the public database answered to a query, now or earlier.
+/// An answer of the public database to a query, new or stored.
 public struct PublicAnswer: Sendable {
     public var records: [CKRecord]
     /// When the service answered, by this device's clock.
     public var date: Date
-    /// Why the service could not be asked; nil if it was asked, or need not be.
+    /// Why the service could not be asked; nil if it answered, or did not have to be asked.
     public var error: CKError?
-    /// Whether it is older than was asked for.
+    /// Whether it is older than requested.
     public var isStale: Bool { error != nil }
 }
 
-/// The public database through the cache: what was asked is kept, answer by answer, for the next time and for
-/// when there is no network.
+/// Queries of the public database through the cache, which stores each answer for later queries and
+/// for times without a network.
 ///
 /// ```swift
 /// let huts = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "beds > 10"))
@@ -33,16 +33,16 @@ public struct PublicAnswer: Sendable {
 /// if answer.isStale { print("as of", answer.date) }
 /// ```
 extension CloudCache {
-    /// The matches of a query in the public database, as old as the app allows.
+    /// The matches of a query in the public database, stored or new as the app allows.
     ///
-    /// Each query, zone and limit has an answer of its own; the newest 200 are kept. Records are the answer's:
-    /// they are not among those that `records(matching:in:)` finds, and are saved with the
-    /// database. Files of assets are not kept.
+    /// Each query, zone and limit has an answer of its own; the newest 200 are kept. The records
+    /// belong to the answer: `records(matching:in:)` does not find them; save them with the
+    /// `CKDatabase`. Files of assets are not kept.
     ///
     /// - Parameters:
-    ///   - query: what the service is asked.
-    ///   - zoneID: nil is the default zone.
-    ///   - limit: matches at the most.
+    ///   - query: the query.
+    ///   - zoneID: the zone to search; nil means the default zone.
+    ///   - limit: the maximum number of matches.
     ///   - age: how old the answer may be.
     /// - Throws: `CKError` where the service refuses, or cannot be reached and this device has no answer;
     ///   ``CacheError`` `noAnswer` under `cacheOnly`; `invalidDatabase` where the cache has no container.
@@ -64,7 +64,7 @@ extension CloudCache {
             }
             return kept
         case .cached(let limit):
-            // A clock that was set back makes no answer eternal.
+            // The absolute difference, so that an answer expires even if the clock was set back.
             if let kept, abs(world.now.timeIntervalSince(kept.date)) <= limit / .seconds(1) {
                 return kept
             }
@@ -89,7 +89,7 @@ extension CloudCache {
 }
 
 extension CKError {
-    /// Whether the service was not reached, or has no time.
+    /// Whether the service could not be reached, or is too busy.
     fileprivate var isOfTheWay: Bool {
         switch code {
         case .networkFailure, .networkUnavailable, .serviceUnavailable, .requestRateLimited,

@@ -5,8 +5,8 @@ import StratusMatching
 import StratusRecords
 import StratusWire
 
-/// A condition on columns that every record satisfies which satisfies the query's: what is left is judged
-/// record by record.
+/// A condition on columns that is true for every record that matches the query; the remaining
+/// records are checked one by one.
 struct ColumnFilter: Sendable {
     var sql: String
     var arguments: [DatabaseValue] = []
@@ -15,7 +15,7 @@ struct ColumnFilter: Sendable {
 }
 
 extension QueryCondition {
-    /// What the columns of a type can say of the condition; nil is nothing.
+    /// The filter by the columns of a type; nil if they cannot exclude any record.
     ///
     /// The table of the columns is called `i`, that of the records `r`.
     func columnFilter(_ type: IndexedType?) -> ColumnFilter? {
@@ -110,12 +110,12 @@ extension QueryDictionary.Filter {
     }
 }
 
-/// The keys from one to another, both included.
+/// An inclusive range of keys.
 private struct KeySpan {
     var low: [UInt8]
     var high: [UInt8]
 
-    /// By how much a floating-point number may differ from a whole one that it equals.
+    /// How much a floating-point number may differ from an integer that it equals.
     private static let rounding = 2_048.0
 
     func filter(_ column: String) -> ColumnFilter {
@@ -126,7 +126,7 @@ private struct KeySpan {
                 arguments: [Data(low).databaseValue, Data(high).databaseValue])
     }
 
-    /// Nil where the column has values of several kinds that could be equal.
+    /// Nil if the column has values of several kinds that could be equal.
     static func equal(to value: FieldValue, _ kinds: KeyKinds) -> KeySpan? {
         switch value {
         case .int64, .double:
@@ -155,7 +155,7 @@ private struct KeySpan {
         lowest(notBefore: value, kinds).map { KeySpan(low: $0, high: IndexKey.last) }
     }
 
-    /// The key that no smaller value than this one has.
+    /// The lowest key of a value that is not less than this one.
     private static func lowest(notBefore value: FieldValue, _ kinds: KeyKinds) -> [UInt8]? {
         switch value {
         case .int64, .double:
@@ -182,7 +182,8 @@ private struct KeySpan {
         }
     }
 
-    /// The one kind of numbers that a column has; nil for two, and for numbers that nothing is equal to.
+    /// The only kind of numbers in a column; nil if there are two, or if numbers cannot be
+    /// compared.
     private static func numbers(_ kinds: KeyKinds) -> KeyKinds? {
         let numbers = kinds.intersection([.int64, .double, .notANumber])
         return numbers == .int64 || numbers == .double ? numbers : nil

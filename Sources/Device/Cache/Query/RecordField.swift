@@ -33,12 +33,12 @@ public struct RecordField<Value: CKRecordValueProtocol>: Hashable, Sendable {
     }
 }
 
-/// What a query asks of a record: made of ``RecordField``s with `==`, `<`, `&&`, `||` and `!`, or of an
+/// A condition of a query: made of ``RecordField``s with `==`, `<`, `&&`, `||` and `!`, or from an
 /// `NSPredicate`.
 public struct CacheCondition: Sendable {
     indirect enum Part {
         case predicate(RecordPredicate)
-        /// Nil is a value that no field can hold.
+        /// A comparison; the value is nil if no field can hold it.
         case filter(QueryDictionary.Comparator, CKRecord.FieldKey, FieldValue?)
         case all([CacheCondition])
         case any([CacheCondition])
@@ -55,15 +55,15 @@ public struct CacheCondition: Sendable {
         part = .filter(comparator, key, value)
     }
 
-    /// The conditions of a predicate, in the grammar that the service's queries know; OR and negated
-    /// compounds too.
+    /// Makes a condition from a predicate, in the grammar of the service's queries with OR and
+    /// negated compounds.
     public init(_ predicate: NSPredicate) {
         part = .predicate(RecordPredicate(predicate))
     }
 
     static let never = CacheCondition(.any([]))
 
-    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    /// - Throws: `CKError.invalidArguments` that names the unsupported part.
     func resolved(now: Date) throws -> QueryCondition {
         switch part {
         case .predicate(let predicate): return try predicate.condition(now: now)
@@ -89,7 +89,7 @@ public struct CacheCondition: Sendable {
         CacheCondition(.any([one, other]))
     }
 
-    /// The opposite, as `NOT` in a predicate: `!(field < 3)` is `field >= 3`.
+    /// The negation, as `NOT` in a predicate: `!(field < 3)` is `field >= 3`.
     public static prefix func ! (condition: CacheCondition) -> CacheCondition {
         CacheCondition(.not(condition))
     }

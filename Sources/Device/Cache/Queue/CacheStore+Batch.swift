@@ -3,13 +3,14 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// What goes out next from the queue of pending changes.
+/// Chooses the pending changes to send next.
 extension CacheStore {
-    /// The condition for a pending change to go out: not set aside, and its zone is there and was fetched: else the
-    /// first fetch could not tell a save that never arrived from one whose record was deleted since. A new record
-    /// of a name that was deleted here waits until the zone's changes have told of that deletion: one that
-    /// they tell later is then a deletion of the new one. A zone with records of a newer app waits for it.
-    /// What ``isUnanswered`` waits too.
+    /// The condition for a pending change to be sent: it is not set aside, and its zone exists and
+    /// was fetched. Before that, a fetch could not distinguish a save that never arrived from one
+    /// whose record was deleted since. A new record with the name of one that was deleted here
+    /// waits until the zone's changes have reported that deletion; a later deletion is then one of
+    /// the new record. Changes in a zone with records of a newer app wait for the update, and
+    /// changes that are ``isUnanswered`` wait for the zone's changes.
     private var sendable: String {
         """
         errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1
@@ -19,14 +20,14 @@ extension CacheStore {
         """
     }
 
-    /// The condition for a pending change to be one that may have arrived, and that would do more than was meant if it
-    /// arrived again: a new record would come back that somebody deleted since, and what somebody made anew since would
-    /// be deleted. An edit goes out with a change tag, and arrives once. The zone's changes, as they are fetched next,
-    /// tell whether it did.
+    /// The condition for a pending change that may have arrived and must not arrive twice: it would
+    /// create a record that was deleted since, or delete one that was created again since. An edit
+    /// has a change tag, and so is applied once. The next fetch of the zone's changes shows whether
+    /// the change arrived.
     static let isUnanswered =
         "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
 
-    /// The zones whose changes must be fetched before all that is pending can be sent.
+    /// The zones whose changes must be fetched before all pending changes can be sent.
     func zonesWithUnanswered() throws -> [ZoneID] {
         try read { database in
             let statement = try database.cachedStatement(
@@ -39,14 +40,16 @@ extension CacheStore {
         }
     }
 
-    /// All changes of a zone are here: what was sent without an answer and is still pending did not arrive.
+    /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
+    /// is still pending did not arrive.
     func heardOfUnanswered(in zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: "UPDATE pending SET isUncertain = 0 WHERE zone = ? AND isUncertain <> 0"
         ).execute(arguments: [zone.key])
     }
 
-    /// The same, with the owners as arguments whose zones take no saves.
+    /// The condition ``sendable``, without saves into the zones of the owners, which are the
+    /// arguments.
     func sendable(withholding owners: Set<String>) -> String {
         guard !owners.isEmpty else { return sendable }
         let marks = owners.map { _ in "?" }.joined(separator: ", ")
@@ -54,14 +57,14 @@ extension CacheStore {
             + " AND (kind = 1 OR zone NOT IN (SELECT id FROM zone WHERE owner IN (\(marks))))"
     }
 
-    /// Takes the oldest changes that fit both limits, one at least if there is any; what a record needs,
-    /// its parent or the target of a DELETE_SELF reference, goes before it.
+    /// Returns the oldest changes that fit both limits, at least one if there is any. The records
+    /// that a record needs, its parent or the target of a DELETE_SELF reference, come before it.
     ///
-    /// The file says that they are under way before they are: a process that dies before the answer finds
-    /// in it that the service may have them.
+    /// The file marks them as being sent before they are sent, so that after a crash it is known
+    /// that they may have arrived.
     /// - Parameters:
-    ///   - owners: no saves into their zones: their quota is used up.
-    ///   - deletionsFirst: what makes room goes before what takes it.
+    ///   - owners: zone owners whose quota is exceeded; saves into their zones are left out.
+    ///   - deletionsFirst: whether deletions, which free storage, are sent before saves.
     func nextBatch(
         itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
         deletionsFirst: Bool = false
@@ -111,7 +114,7 @@ extension CacheStore {
         }
     }
 
-    /// Writes down that a batch is under way, before it is.
+    /// Marks the changes of a batch as being sent.
     func noteSending(_ batch: Batch, _ database: Database) throws {
         try note(
             "CASE isUncertain WHEN 0 THEN 2 ELSE 1 END", of: batch.changes.map(\.sequence), database
@@ -147,10 +150,11 @@ extension CacheStore {
             sequence: pending.sequence, receipts: try receipts(for: client, zone, database))
     }
 
-    /// Whether a record was made under the name of one that the service still has, which is deleted there before it is
-    /// saved: only another record at the service, made after the deletion of the first, is one to all devices.
+    /// Whether a new record has the name of one that the service still has, which must be deleted
+    /// before the new one is saved: all devices see it as a new record only if the former one was
+    /// deleted first.
     ///
-    /// Not where the deletion would take others with it: what refers to the record, or its share.
+    /// False if the deletion would also delete other records that refer to it, or its share.
     func deletesFormer(
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
@@ -167,7 +171,7 @@ extension CacheStore {
         return isReferredTo != true
     }
 
-    /// A pending save that goes out like one of the same zone; nil where there is none.
+    /// A pending save in the same zone that can be sent; nil if there is none.
     private func sendableSave(
         of id: RecordID, _ zone: ZoneRow, _ database: Database
     ) throws -> PendingRow? {
@@ -178,13 +182,13 @@ extension CacheStore {
     }
 }
 
-/// What goes out together.
+/// The changes that are sent together.
 struct Batch {
     let itemLimit: Int
     let bytesLimit: Int
     private(set) var changes: [OutgoingChange] = []
     private var bytes = 0
-    /// The records that wait, for their files or for an answer.
+    /// The records that must wait for their files or for an answer.
     private var withheld: Set<RecordID> = []
 
     init(itemLimit: Int, bytesLimit: Int) {
@@ -194,11 +198,11 @@ struct Batch {
 
     var isFull: Bool { changes.count >= itemLimit || bytes > bytesLimit }
 
-    /// Has a record wait, and with it every change that needs the record.
+    /// Makes a record wait, and every change that needs it.
     mutating func withhold(_ id: RecordID) { withheld.insert(id) }
 
-    /// Takes a change, unless it needs a record that waits: it then waits too. One change at least is taken, however
-    /// large.
+    /// Adds a change, unless it needs a record that waits: then it waits too. At least one change
+    /// is added, however large.
     mutating func take(_ change: OutgoingChange) {
         guard withheld.isDisjoint(with: change.client?.neededRecordIDs ?? []) else {
             return withhold(change.change.id)
@@ -216,8 +220,8 @@ extension DependencyWalk where ID == RecordID, Item == OutgoingChange {
 }
 
 extension RecordSnapshot {
-    /// The records without which the service does not save this one: its parent, and what it refers to
-    /// with DELETE_SELF.
+    /// The records that must exist before the service saves this one: its parent, and the targets
+    /// of its DELETE_SELF references.
     var neededRecordIDs: [RecordID] {
         let references = fields.flatMap { field -> [Reference] in
             switch field.value {

@@ -3,9 +3,9 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// What becomes of pending changes that were sent.
+/// Handles the answers to pending changes that were sent.
 extension CacheStore {
-    /// Notes what a failure of a whole batch tells: whether its changes may have arrived all the same.
+    /// Notes whether the changes of a batch that failed as a whole may have arrived all the same.
     func noteFailure(of batch: [OutgoingChange], _ failure: SyncFailure) throws {
         guard !batch.isEmpty else { return }
         try file.write { database in
@@ -24,9 +24,9 @@ extension CacheStore {
             sql: "UPDATE pending SET isUncertain = \(isUncertain) WHERE sequence IN (\(list))")
     }
 
-    /// Writes down what came of a batch, in one transaction.
+    /// Stores the outcome of a batch, in one transaction.
     ///
-    /// - Parameter wereSent: whether the answers are to the records themselves, and not to their files.
+    /// - Parameter wereSent: whether the answers are to the records, not to uploads of their files.
     func confirm(
         _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict],
         wereSent: Bool = true
@@ -42,7 +42,7 @@ extension CacheStore {
             try noteSentTags(batch, answers, database)
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
-                // A change that is not this one any more came after its zone was deleted.
+                // A different change with this ID was made after the zone was deleted.
                 guard let zone = try zone(id.zoneID, database),
                     var row = try pending(id.name, zone, database),
                     row.sequence == item.sequence
@@ -82,7 +82,7 @@ extension CacheStore {
         }
     }
 
-    /// Sets every item of a batch aside that failed as a whole and cannot be made smaller.
+    /// Sets aside every item of a batch that failed as a whole and cannot be divided further.
     func setAside(_ batch: [OutgoingChange], _ failure: SyncFailure) throws -> CacheOutcome {
         try write { database, outcome in
             for item in batch {
@@ -107,14 +107,15 @@ extension CacheStore {
                 try putSystem(system, of: item.change.id.name, zone, database)
             }
             if isLatest { return try removePending(row, database) }
-            // Edited again meanwhile: the later edit goes on from what the service has now.
+            // Edited again meanwhile: the base of the later edit is the record that the service has
+            // now.
             row.base = item.client
             row.base?.system = system
             row.earlier = []
             row.delivery = .notSent
         case .deleted, .failed:
             if isLatest { return try removePending(row, database) }
-            // The zone's changes are still to tell of the deletion of the former record.
+            // The zone's changes have not reported the deletion of the former record yet.
             row.base = nil
             row.earlier = []
             row.delivery = .notSent
@@ -124,9 +125,9 @@ extension CacheStore {
         try update(row, database)
     }
 
-    /// Puts a change behind all others: what it depends on may be among them.
+    /// Moves a change to the end of the queue, because it may depend on others in it.
     private func moveBehind(_ row: PendingRow, _ database: Database) throws {
-        // The counter too: no later change may get the number again.
+        // Also advances the counter, so that no later change gets the same number.
         try database.execute(sql: "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'pending'")
         try database.execute(
             sql: """
@@ -164,7 +165,7 @@ extension CacheStore {
         _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
-        // A change that was edited meanwhile is another one, and gets its own chance.
+        // A change that was edited meanwhile is a new one, and is tried on its own.
         guard row.change.generation == sent.generation else { return }
         var row = row
         row.failure = failure
@@ -172,8 +173,7 @@ extension CacheStore {
         outcome.events.append(.setAside(AttentionItem(row.change, failure, scope)))
     }
 
-    /// Gives changes that were set aside another chance, with their zones; all of them when no
-    /// identity is named.
+    /// Retries changes that were set aside, with their zones; all of them if `ids` is nil.
     ///
     /// - Returns: zones that must be created.
     func retrySetAside(_ ids: [RecordID]?) throws -> [ZoneID] {
@@ -212,12 +212,12 @@ extension CacheStore {
 }
 
 extension RecordSnapshot {
-    /// About what the record takes in a request.
+    /// The approximate size of the record in a request.
     var sizeEstimateBytes: Int { fieldsData.count + id.name.utf8.count + 128 }
 }
 
 extension PendingRow {
-    /// An answer came: unless an earlier one did not, it is known that the change did not arrive.
+    /// Notes an answer: the change is known not to have arrived, unless an earlier answer was lost.
     fileprivate mutating func noteDelivery(of failure: SyncFailure) {
         guard delivery == .underWay else { return }
         delivery = failure.leavesArrivalUnknown ? .unknown : .notSent
@@ -225,7 +225,7 @@ extension PendingRow {
 }
 
 extension SyncFailure {
-    /// Whether what was sent may have been carried out all the same.
+    /// Whether the request may have been carried out all the same.
     var leavesArrivalUnknown: Bool {
         switch code {
         case .networkFailure, .serverResponseLost, .operationCancelled, .internalError: true

@@ -1,8 +1,8 @@
 import StratusSync
 
-/// Something that the cache cannot do, and what to do about it.
+/// An error of the cache, with a sentence that says what to do.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong. The set is open.
+    /// The kind of an error. More kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -15,11 +15,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unwritable = Self(rawValue: "unwritable")
         /// A record has a value that no field can hold.
         public static let unsupportedValue = Self(rawValue: "unsupportedValue")
-        /// A share is new, or its people were changed: the cache saves only the fields of records.
+        /// A share is new or its participants were changed: the cache saves only the fields of
+        /// records.
         public static let unsavedShare = Self(rawValue: "unsavedShare")
-        /// A zone that this database cannot have, or cannot lose.
+        /// A zone that this database cannot have or cannot delete.
         public static let invalidZone = Self(rawValue: "invalidZone")
-        /// Another process has a file open that is to be moved.
+        /// Another process has a file open that must be moved.
         public static let inUse = Self(rawValue: "inUse")
         /// A database that the cache does not keep.
         public static let invalidDatabase = Self(rawValue: "invalidDatabase")
@@ -27,32 +28,32 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let invalidTypes = Self(rawValue: "invalidTypes")
         /// SQL of the app wrote to a table that is not its own; see ``CacheTransaction/database``.
         public static let reservedTable = Self(rawValue: "reservedTable")
-        /// The public database was never asked this on this device.
+        /// This device has no stored answer to a query of the public database.
         public static let noAnswer = Self(rawValue: "noAnswer")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
         /// The service could not be reached, or refused for now; see ``CacheError/failure``.
         public static let notSynced = Self(rawValue: "notSynced")
-        /// The device has no room; see also ``CacheStatus/isStorageFull``.
+        /// The device's storage is full; see also ``CacheStatus/isStorageFull``.
         public static let storageFull = Self(rawValue: "storageFull")
         /// The file of an asset cannot be read, or changed while it was saved.
         public static let assetUnreadable = Self(rawValue: "assetUnreadable")
-        /// The file of an asset is not on this device, and cannot be had from where it was asked for.
+        /// The file of an asset is not on this device and cannot be downloaded.
         public static let assetNotHere = Self(rawValue: "assetNotHere")
         /// Changes of this device are not at the service yet.
         public static let unsentChanges = Self(rawValue: "unsentChanges")
-        /// A report has no values that could be put back.
+        /// A report has no values that can be restored.
         public static let nothingToRestore = Self(rawValue: "nothingToRestore")
         /// A newer app wrote the record, which this one must not touch; see ``RecordVersions``.
         public static let newerRecord = Self(rawValue: "newerRecord")
-        /// The time that the app gave was over before all was synced; nothing is lost.
+        /// The app's time limit ended before everything was synced; nothing is lost.
         public static let timedOut = Self(rawValue: "timedOut")
         /// Syncing is turned off.
         public static let disabled = Self(rawValue: "disabled")
     }
 
     public var code: Code
-    /// A constant sentence that says what to do.
+    /// A constant sentence that says what happened and what to do.
     public var sentence: String
     public var haltReason: HaltReason?
     public var failure: SyncFailure?

@@ -4,13 +4,15 @@ import StratusSync
 
 /// Something that happened while syncing and that an app may want to show; nothing is lost silently.
 ///
-/// What was lost, overruled or set aside is kept as a ``CacheReport`` too, until the app has taken it.
+/// An event in which something was lost, overruled or set aside is also stored as a ``CacheReport``
+/// until the app acknowledges it.
 public enum CacheEvent: Sendable {
-    /// A zone was deleted elsewhere. Under the policy `remove` its rows are gone, and so are the
-    /// changes that were pending on these records.
+    /// A zone was deleted elsewhere. Under the policy `remove` its records are removed here, with
+    /// the pending changes of the named records.
     case zoneDeleted(CKRecordZone.ID, reason: ZoneDeletionReason, lostChanges: [CKRecord.ID])
-    /// The service will not make or delete this zone. A zone that is not made keeps its records and
-    /// their changes here, which need attention; one that is not deleted is fetched again.
+    /// The service refused to create or delete this zone. A zone that was not created keeps its
+    /// records and their changes here, which need attention; one that was not deleted is fetched
+    /// again.
     case zoneSetAside(CKRecordZone.ID, SyncFailure)
     /// The service could not tell what changed since this device's last fetch, and the full fetch did not bring
     /// these records: they are removed here too. If the service names its last intact version, somebody deleted
@@ -21,17 +23,18 @@ public enum CacheEvent: Sendable {
     /// is decided like any other. Records that were deleted and came back are deleted again. If no record is
     /// named, the zone itself was deleted, came back, and is deleted again.
     case changesLost(CKRecordZone.ID, sentAgain: [CKRecord.ID], deletedAgain: [CKRecord.ID])
-    /// Two devices changed a record, and local edits of these fields gave way: the record as it was
-    /// here, the service's, and the keys in order. Fields that are not named were kept.
+    /// Two devices changed a record, and local edits of these fields were overruled: the record as
+    /// it was here, the service's, and the keys in order. Edits of other fields were kept.
     case editOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
-    /// Two devices changed a record, and edits of these fields by another device or person gave way to this
-    /// device's later ones: the record as it was here, the service's, and the keys in order. Only the device
-    /// that decided gets this event.
+    /// Two devices changed a record, and this device's later edits overruled those of another
+    /// device or person in these fields: the record as it was here, the service's, and the keys in
+    /// order. Only the device that resolved the conflict gets this event.
     case remoteEditOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
-    /// The cache's file was damaged, and a new one has taken its place: all that the service has is fetched
-    /// again. The damaged file is kept under this path until the app deletes it. What was not sent, as
-    /// far as it could be read: records with their edits as changes, and deletions; to have them again, call
-    /// ``CloudCache/restore(_:)``. Of the last ones only the names could be read.
+    /// The cache's file was damaged and replaced by a new one, into which everything is fetched
+    /// again from the service. The damaged file is kept at this path until the app deletes it. The
+    /// event has the unsent changes that could be read: records with their edits as unsaved
+    /// changes, and deletions; to restore them, call ``CloudCache/restore(_:)``. Of the unreadable
+    /// ones only the IDs are known.
     case fileDamaged(
         keptAside: String, saves: [CKRecord], deletions: [CKRecord.ID], unreadable: [CKRecord.ID])
     /// A newer version of the app wrote records of this type: update the app. Whether their zone waits for
@@ -40,14 +43,14 @@ public enum CacheEvent: Sendable {
     /// This many reports were dropped before the app took them, the oldest first: there were more than the
     /// settings keep.
     case reportsDropped(count: Int)
-    /// A record with a local edit was deleted elsewhere; the edit was given up.
+    /// A record with a local edit was deleted elsewhere; the edit was discarded.
     case editOfDeletedRecord(client: CKRecord)
-    /// The service will not take this change; it needs attention. The rest goes on.
+    /// The service refused this change, which needs attention. Other changes are not affected.
     case setAside(AttentionItem)
-    /// The quota is used up: changes stay queued and are tried seldom.
+    /// The quota is exceeded: changes stay queued and are retried at long intervals.
     case quotaExceeded(SyncFailure)
-    /// The device has no room for what the service sends. Nothing is lost; syncing continues by itself when
-    /// there is room.
+    /// The device's storage is full. Nothing is lost; syncing continues by itself when there is
+    /// room.
     case storageFull
     /// Syncing halted. The queue is kept.
     case halted(HaltReason)
@@ -85,23 +88,23 @@ struct CacheOutcome: Sendable {
     /// The database in which it happened.
     var scope: CKDatabase.Scope = .private
     var changedIDs: Set<RecordID> = []
-    /// The rows of records that it wrote, those among them of which only the service's notes are new.
+    /// The rows of records that it wrote, including those of which only system fields changed.
     var rows: [RecordID: WrittenRow] = [:]
     /// Whether the app did it, not the service.
     var isLocal = false
     /// Whether another process with the file did it.
     var isOfOtherProcess = false
-    /// Whether everything may have changed, and nobody says what.
+    /// Whether anything may have changed.
     var isWhole = false
     var events: [CacheEvent] = []
     /// A resolver asked for a halt.
     var haltReason: String?
-    /// Zones that must be fetched, as their change did not come with the failure.
+    /// Zones that must be fetched, because the failure did not include their change.
     var staleZones: Set<ZoneID> = []
 }
 
 extension CacheEvent {
-    /// The records that the event hands to the app.
+    /// The records in the event.
     var records: [CKRecord] {
         switch self {
         case .recordsMissing(let records): records

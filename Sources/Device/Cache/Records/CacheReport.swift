@@ -1,26 +1,25 @@
 import Foundation
 import StratusClient
 
-/// Something that was lost, overruled or set aside while syncing, kept in the file until the app has taken
-/// it.
+/// A stored event in which something was lost, overruled or set aside, kept in the file until the
+/// app acknowledges it.
 ///
-/// The events that a report can have are `zoneDeleted`, `zoneSetAside`, `recordsMissing`, `changesLost`,
-/// `editOverruled`, `editOfDeletedRecord` and `setAside`; the others are states, which
+/// The events `quotaExceeded`, `storageFull` and `halted` have no reports: they are states, which
 /// ``CloudCache/status(in:)`` has.
 public struct CacheReport: Sendable, Identifiable {
     /// Later reports have greater numbers.
     public var id: Int64
     /// The database in which it happened.
     public var scope: CKDatabase.Scope
-    /// When this device learned of it, by its own clock.
+    /// When this device noted it, by its own clock.
     public var date: Date
     public var event: CacheEvent
 }
 
-/// The reports that the app has not taken, the oldest first, and then each new one as it comes.
+/// The reports that the app has not acknowledged, the oldest first, then each new one.
 ///
-/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed. Reports that
-/// were not acknowledged come again after a restart.
+/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed.
+/// Reports that were not acknowledged are delivered again after a restart.
 public struct CacheReports: AsyncSequence, Sendable {
     public typealias Element = CacheReport
 
@@ -36,7 +35,7 @@ public struct CacheReports: AsyncSequence, Sendable {
         fileprivate var wakes: AsyncStream<Void>.Iterator
         fileprivate var last: Int64 = 0
 
-        /// - Throws: what SQLite throws when the file cannot be read.
+        /// - Throws: SQLite's error when the file cannot be read.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> CacheReport? {
@@ -56,7 +55,7 @@ public struct CacheReports: AsyncSequence, Sendable {
     }
 }
 
-/// What was lost, overruled or set aside.
+/// Reports of what was lost, overruled or set aside.
 ///
 /// ```swift
 /// for try await report in cache.reportStream() {
@@ -65,17 +64,17 @@ public struct CacheReports: AsyncSequence, Sendable {
 /// }
 /// ```
 extension CloudCache {
-    /// The oldest reports that the app has not taken.
+    /// The oldest reports that the app has not acknowledged.
     public func reports(limit: Int = 100) throws -> [CacheReport] {
         try file.reports(after: 0, limit: limit)
     }
 
-    /// All reports that the app has not taken, and each new one; see ``CacheReports``.
+    /// All reports that the app has not acknowledged, and each new one; see ``CacheReports``.
     public func reportStream() -> CacheReports {
         CacheReports(file: file, wakes: observers.reportWakes())
     }
 
-    /// Forgets reports that the app has handled: it has shown them, or stored what they say.
+    /// Removes reports that the app has handled, such as by showing or storing them.
     ///
     /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
     public func acknowledge(_ reports: [CacheReport]) throws {

@@ -23,18 +23,19 @@ public struct CacheStatus: Hashable, Sendable {
     public var isEnabled = true
     public var isNetworkReachable = true
     public var isQuotaExceeded = false
-    /// Whether the device had no room for the last thing to write while syncing.
+    /// Whether the last write while syncing failed because the device's storage is full.
     public var isStorageFull = false
     public var haltReason: HaltReason?
     public var operation: SyncOperation?
     public var lastOperation: SyncOperation?
     /// The pause after the next operation, in seconds.
     public var delaySeconds: Double = 0
-    /// Failures in a row, without those of the network. An overloaded service is tried for as long as it takes;
-    /// ``lastFailure`` says why.
+    /// Consecutive failures, without those of the network. Requests to an overloaded service are
+    /// repeated without limit; ``lastFailure`` says why.
     public var retryCount = 0
     public var lastFailure: SyncFailure?
-    /// How far the fetch of whole zones is, such as a new device's first; nil where none is unfinished.
+    /// The progress of a full fetch of zones, such as a new device's first one; nil if none is
+    /// running.
     public var fetch: FetchProgress?
     /// What is known about the account.
     public var account = CacheAccount.unknown
@@ -49,7 +50,7 @@ public struct CacheStatus: Hashable, Sendable {
 
     public init() {}
 
-    /// What is to be said of two databases together.
+    /// The combined status of two databases.
     func joined(with other: CacheStatus) -> CacheStatus {
         var both = self
         both.pendingCount += other.pendingCount
@@ -79,12 +80,12 @@ public struct CacheStatus: Hashable, Sendable {
         return both
     }
 
-    /// Nil where one is: what was not fetched yet is not up to date.
+    /// Nil if either is nil: a database that was never fetched is not up to date.
     private static func earlier(_ first: Int64?, _ second: Int64?) -> Int64? {
         first.flatMap { first in second.map { min(first, $0) } }
     }
 
-    /// One word for a person.
+    /// A short description for a person.
     public var summary: String {
         if haltReason != nil { return "Halted" }
         if !isEnabled { return "Off" }

@@ -2,17 +2,17 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// One cloud database of a cache: its rows, and what keeps them in step.
+/// One cloud database of a cache: its rows and its sync driver.
 struct CachedDatabase: Sendable {
     let store: CacheStore
     let driver: SyncDriver
 
     var scope: CKDatabase.Scope { store.scope }
 
-    /// Tells the loop of what is written down already: it may arrive late, but not be lost.
+    /// Notifies the loop of changes that are stored already: the message may arrive late.
     ///
     /// - Parameters:
-    ///   - zones: those of which the app wants something; the loop reads in the file what that is.
+    ///   - zones: zones that the app creates or deletes; the loop reads from the file which.
     ///   - hasChanges: whether there may be something to send.
     ///   - needsFetch: whether the database's changes must be fetched.
     func tellDriver(

@@ -1,10 +1,12 @@
 import StratusClient
 
-/// The reads and writes for tasks: the same names, which wait for the disk without a thread of Swift's pool.
+/// Async forms of the reads and writes, which wait for the disk without blocking a thread of
+/// Swift's pool.
 ///
-/// In an async function `try await cache.save(note)` is the one of here, in others `try cache.save(note)`
-/// the one that blocks. Both do the same, and return when it is on the disk. A task that is cancelled before
-/// a read throws `CancellationError`; what it was to write is written.
+/// In an async function `try await cache.save(note)` calls the async form; `try cache.save(note)`
+/// elsewhere calls the blocking one. Both do the same, and return when the change is durable. A
+/// read throws `CancellationError` if its task was cancelled before; a write is carried out all the
+/// same.
 extension CloudCache {
     /// Saves records and deletes others in one transaction; see the blocking form.
     public func save(
@@ -29,7 +31,7 @@ extension CloudCache {
         try await file.disk.write { [self] in try delete(ids, in: scope) }
     }
 
-    /// A record as it is here; see the blocking form.
+    /// A record on this device; see the blocking form.
     public func record(
         for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) async throws -> CKRecord? {
@@ -53,7 +55,7 @@ extension CloudCache {
         try await file.disk.read { [self] in try zoneIDs(in: scope) }
     }
 
-    /// Makes a zone; see the blocking form.
+    /// Creates a zone; see the blocking form.
     public func createZone(_ id: CKRecordZone.ID) async throws {
         try await file.disk.write { [self] in try createZone(id) }
     }
@@ -79,7 +81,7 @@ extension CloudCache {
         try await file.disk.read { [self] in try attentionItems() }
     }
 
-    /// Tries changes that were set aside again; see the blocking form.
+    /// Retries changes that were set aside; see the blocking form.
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) async throws {
         try await file.disk.write { [self] in try retryAttentionItems(items) }
     }
@@ -89,12 +91,12 @@ extension CloudCache {
         try await file.disk.write { [self] in try discardAttentionItems(items) }
     }
 
-    /// The oldest reports that the app has not taken; see the blocking form.
+    /// The oldest reports that the app has not acknowledged; see the blocking form.
     public func reports(limit: Int = 100) async throws -> [CacheReport] {
         try await file.disk.read { [self] in try reports(limit: limit) }
     }
 
-    /// Forgets reports that the app has taken; see the blocking form.
+    /// Removes reports that the app has handled; see the blocking form.
     public func acknowledge(_ reports: [CacheReport]) async throws {
         try await file.disk.write { [self] in try acknowledge(reports) }
     }
@@ -106,21 +108,21 @@ extension CloudCache {
         try await file.disk.write { [self] in try deleteEverything(in: scopes) }
     }
 
-    /// Takes a zone out of syncing; see the blocking form.
+    /// Stops syncing a zone; see the blocking form.
     public func detachZone(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws {
         try await file.disk.write { [self] in try detachZone(id, in: scope) }
     }
 
-    /// Brings a detached zone in step again; see the blocking form.
+    /// Resumes syncing a detached zone; see the blocking form.
     public func attachZone(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws {
         try await file.disk.write { [self] in try attachZone(id, in: scope) }
     }
 
-    /// Whether a zone is taken out of syncing; see the blocking form.
+    /// Whether a zone is detached; see the blocking form.
     public func isDetached(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) async throws -> Bool {
@@ -132,7 +134,7 @@ extension CloudCache {
         try await file.disk.write { [self] in try leaveShare(inZoneWith: id) }
     }
 
-    /// Ends sharing with everybody; see the blocking form.
+    /// Ends a share; see the blocking form.
     public func stopSharing(_ shareID: CKRecord.ID) async throws {
         try await file.disk.write { [self] in try stopSharing(shareID) }
     }

@@ -2,7 +2,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Changes that the service refused for good, and the ways back.
+/// Changes that the service refused for good, and how to resolve them.
 ///
 /// ```swift
 /// for item in try await cache.attentionItems() {
@@ -12,13 +12,13 @@ import StratusSync
 /// try await cache.takeServiceVersions(of: cache.attentionItems())  // or the service is right
 /// ```
 extension CloudCache {
-    /// Changes that the service refused for good: of the private database and then of the shared one, in
-    /// each the oldest first.
+    /// Changes that the service refused for good: first those of the private database, then those
+    /// of the shared one, the oldest first in each.
     public func attentionItems() throws -> [AttentionItem] {
         try databases.flatMap { try $0.store.attentionItems() }
     }
 
-    /// Tries changes that were set aside again; all of them if none is named.
+    /// Retries changes that were set aside; all of them if `items` is nil.
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
         for (database, ids) in chosen(items) {
             let zones = try database.store.retrySetAside(ids)
@@ -43,15 +43,16 @@ extension CloudCache {
     ///
     /// An item that was edited or retried meanwhile is left alone.
     ///
-    /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not answer for all of
-    ///   them; what it did answer is taken. `halted` where another user is signed in.
+    /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not answer
+    ///   for all of them; the answers that did arrive are used. `halted` when another user is
+    ///   signed in.
     public func takeServiceVersions(of items: [AttentionItem]) async throws {
         for (database, ids) in chosen(items) {
             try await takeServiceVersions(of: ids ?? [], database)
         }
     }
 
-    /// How many records one request asks for.
+    /// The number of records in one request.
     private static let recordsPerLookup = 100
 
     private func takeServiceVersions(
@@ -96,7 +97,7 @@ extension CloudCache {
         }
     }
 
-    /// The items by database; all of each when none is named.
+    /// The items by database; all of each if `items` is nil.
     private func chosen(_ items: [AttentionItem]?) -> [(CachedDatabase, [RecordID]?)] {
         databases.compactMap { database in
             guard let items else { return (database, nil) }

@@ -3,7 +3,8 @@ import StratusClient
 import StratusRuntime
 import StratusSync
 
-/// A folder with a file for each user, and one for what was made before anybody signed in.
+/// A folder with a file for each user, and a local file for records that were made before anybody
+/// signed in.
 extension CloudCache {
     /// What happens to records that were made on this device before anybody signed in.
     public enum LocalRecords: Hashable, Sendable {
@@ -15,9 +16,9 @@ extension CloudCache {
 
     /// Opens or creates the file of a user in a folder, or the local one.
     ///
-    /// The app says whose file it opens, as it knows who is signed in also without a network; when the
-    /// account changes, close the cache and open the next user's. A file that was synced for somebody
-    /// else is neither sent nor shown as another's: syncing halts with `otherAccount`.
+    /// The app names the user, because it knows without a network who is signed in; when the
+    /// account changes, close the cache and open the next user's. A file is not synced for another
+    /// user than its own: syncing halts with `otherAccount`.
     ///
     /// ```swift
     /// let user = try await CKContainer.default().userRecordID().recordName  // remember it
@@ -26,10 +27,11 @@ extension CloudCache {
     /// ```
     ///
     /// - Parameters:
-    ///   - folder: where the files are; made when it is not there, for its user alone.
-    ///   - userRecordName: who is signed in; nil is nobody.
-    ///   - localRecords: whether the user gets the records that were made before signing in. They are never
-    ///     added to a file that the user has already, and only the user who is named here gets them.
+    ///   - folder: the folder of the files; created if it does not exist, accessible only to its
+    ///     user.
+    ///   - userRecordName: the user who is signed in; nil if nobody is.
+    ///   - localRecords: whether the user gets the records that were made before signing in. They
+    ///     are never added to an existing file of the user, and only this user gets them.
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
     ///   - settings: how fast each database syncs, and how much at once.
@@ -37,10 +39,11 @@ extension CloudCache {
     ///   - editDateKey: the date field in which every local edit leaves its time; nil leaves records alone.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last.
-    ///   - assets: which files come by themselves, and how much room they may take.
+    ///   - assets: which files are downloaded automatically, and how much space they may take.
     ///   - world: time and chance; others in tests.
-    /// - Throws: ``CacheError``: as ``init(path:container:scopes:settings:resolver:editDateKey:versions:types:assets:world:)``, and
-    ///   `inUse` when another process has the local records open that are to be adopted.
+    /// - Throws: ``CacheError``: as
+    ///   ``init(path:container:scopes:settings:resolver:editDateKey:versions:types:assets:world:)``,
+    ///   and `inUse` when another process has the local records open that must be adopted.
     public convenience init(
         folder: String, userRecordName: String?, localRecords: LocalRecords = .keepApart,
         container: CKContainer, scopes: Set<CKDatabase.Scope> = [.private, .shared],
@@ -54,11 +57,12 @@ extension CloudCache {
             path: path, container: container, scopes: scopes, settings: settings,
             resolver: resolver, editDateKey: editDateKey, versions: versions, types: types,
             assets: assets, world: world)
-        // Nobody else gets it, whoever is signed in at its first sync.
+        // Set now, so that the file does not become that of another user who is signed in at its
+        // first sync.
         if let userRecordName { _ = try databases[0].store.claim(for: userRecordName) }
     }
 
-    /// The path of a user's file, after what was to be adopted has been.
+    /// The path of a user's file, after local records were adopted if requested.
     package static func path(
         in folder: String, of userRecordName: String?, _ localRecords: LocalRecords
     ) throws -> String {
@@ -84,11 +88,11 @@ extension CloudCache {
 
     private static func adopt(_ local: String, as own: String) throws {
         do {
-            // A local file that was synced once is somebody's: it stays theirs.
+            // A local file that was synced belongs to a user, and stays theirs.
             guard try Self.userRecordName(ofFileAt: local) == nil else { return }
             try DatabaseUse.waitUntilClosed(local)
             try emptyLog(ofFileAt: local)
-            // The last one who closes a database removes its log.
+            // The log exists while a connection is open: the last one to close removes it.
             guard !FileManager.default.fileExists(atPath: local + "-wal") else {
                 throw CacheError(
                     .inUse, "Another process has the local records open. End it, then try again."
@@ -96,7 +100,8 @@ extension CloudCache {
             }
             try linkAssets(of: local, to: own)
             try FileManager.default.moveItem(atPath: local, toPath: own)
-            // The files are linked into the user's folder already; other links to them do no harm.
+            // The files are linked into the user's folder already. Links that stay here take no
+            // space of their own, but keep the bytes of files that the cache evicts later.
             try? FileManager.default.removeItem(atPath: local + AssetFiles.folderSuffix)
         } catch let error as CacheError {
             throw error
@@ -108,7 +113,8 @@ extension CloudCache {
         }
     }
 
-    /// Gives the files of assets a name beside the new file too, before that is there: at no moment a row has no file.
+    /// Links the files of assets into the new file's folder before the new file exists, so that no
+    /// row is without its file at any time.
     private static func linkAssets(of local: String, to own: String) throws {
         let (from, to) = (local + AssetFiles.folderSuffix, own + AssetFiles.folderSuffix)
         let files = FileManager.default
@@ -121,7 +127,7 @@ extension CloudCache {
         }
     }
 
-    /// Encoded so that no two names are the same file, on file systems too that do not tell capitals apart.
+    /// Encoded so that different names are different files, even on file systems that ignore case.
     private static func fileName(_ name: String) -> String {
         name.addingPercentEncoding(
             withAllowedCharacters: CharacterSet(

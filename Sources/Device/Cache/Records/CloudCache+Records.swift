@@ -2,28 +2,28 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What an app reads and writes, online or not.
+/// Reading and writing records, online or offline.
 extension CloudCache {
     /// Saves records and deletes others in one transaction, and returns once it is on disk.
     ///
-    /// Only what was set on a record since it was read or made is written, over the newest row, so an
-    /// edit never takes back what a sync brought meanwhile. Afterwards the records have no changes:
-    /// the next save of the same object writes only what is set from now on.
+    /// Only fields that were set on a record since it was read or created are written, over the
+    /// newest row, so that an edit never reverts what a sync fetched meanwhile. Afterwards the
+    /// records have no unsaved changes: the next save of the same object writes only what is set
+    /// from then on.
     ///
-    /// A zone that does not exist yet is made with the next sync, except in the shared database. A
-    /// record that was deleted meanwhile stays deleted, unless the resolver says otherwise, and the
-    /// app is told with ``CacheEvent/editOfDeletedRecord(client:)``; to have it again, make a new
-    /// record of the same identity. The file of a `CKAsset` is copied, and is on disk when this returns;
-    /// a large one takes as long as the disk takes.
-    /// Sharing needs the service: a new share, and one whose people were changed, is saved with its
-    /// `CKDatabase`, and comes here with the next sync.
+    /// A zone that does not exist yet is created with the next sync, except in the shared database.
+    /// A record that was deleted meanwhile stays deleted, unless the resolver decides otherwise,
+    /// and the app gets ``CacheEvent/editOfDeletedRecord(client:)``; to create it again, make a new
+    /// record with the same ID. The file of a `CKAsset` is copied, and is durable when this
+    /// returns; a large one takes some time. Sharing needs the service: a new share, and one whose
+    /// people were changed, is saved with its `CKDatabase`, and comes here with the next sync.
     /// - Throws: ``CacheError`` `unsupportedValue`, `unsavedShare`, `invalidZone`, `assetUnreadable`,
     ///   `assetNotHere` or `storageFull`, or SQLite's error; then nothing is saved.
     public func save(
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
         in scope: CKDatabase.Scope = .private
     ) throws {
-        // Before any file is copied.
+        // Checked before any file is copied.
         try Self.refuseUnsavedShares(records)
         var taken: [(record: CKRecord, edit: LocalEdit)] = []
         try keepingAssets(of: records) { assets in
@@ -42,7 +42,7 @@ extension CloudCache {
         )
     }
 
-    /// What was set on records since they were read or made.
+    /// The changes of records since they were read or created.
     static func edits(of records: [CKRecord]) throws -> [(record: CKRecord, edit: LocalEdit)] {
         try refuseUnsavedShares(records)
         return try records.map { record in
@@ -62,8 +62,8 @@ extension CloudCache {
         try save([record], in: scope)
     }
 
-    /// Deletes a record, here at once and on the service with the next sync. One that is not here is
-    /// left alone.
+    /// Deletes a record, here at once and on the service with the next sync. Does nothing if the
+    /// record is not here.
     public func delete(_ id: CKRecord.ID, in scope: CKDatabase.Scope = .private) throws {
         try save([], deleting: [id], in: scope)
     }
@@ -73,8 +73,8 @@ extension CloudCache {
         try save([], deleting: ids, in: scope)
     }
 
-    /// A record as it is here, local edits included; nil when it is not here. A share is a `CKShare`
-    /// with its people as of the last sync.
+    /// A record on this device, with local edits; nil when it is not here. A share is a `CKShare`
+    /// with its participants as of the last sync.
     public func record(
         for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> CKRecord? {
@@ -98,9 +98,10 @@ extension CloudCache {
         try database(scope).store.zones().map { CKRecordZone.ID($0) }
     }
 
-    /// Makes a zone, here at once and on the service with the next sync. Saving a record does so too.
+    /// Creates a zone, here at once and on the service with the next sync. Saving a record creates
+    /// its zone too.
     ///
-    /// Those of the shared database are made by their owners.
+    /// Zones of the shared database are created by their owners.
     ///
     /// - Throws: SQLite's error, or ``CacheError`` `invalidDatabase`.
     public func createZone(_ id: CKRecordZone.ID) throws {
@@ -125,7 +126,7 @@ extension CloudCache {
 
     // MARK: Looking
 
-    /// The identities of a database's records as they change, by the app or by the service, from now on.
+    /// The IDs of a database's records as they change, by the app or the service, from now on.
     public func changes(in scope: CKDatabase.Scope = .private) -> RecordChanges<CKRecord.ID> {
         observers.changes(in: scope) { CKRecord.ID($0) }
     }

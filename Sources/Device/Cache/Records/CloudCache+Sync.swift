@@ -2,7 +2,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Keeping in step with the service.
+/// Syncing with the service.
 extension CloudCache {
     /// Syncs now: runs until nothing is pending and nothing is left to fetch.
     ///
@@ -22,14 +22,14 @@ extension CloudCache {
         do {
             try migrateRecords()
         } catch {
-            // The loop meets the same file, and halts or waits for room with its own words.
+            // Logged. The loop uses the same file, and halts or waits for room with its own error.
             CacheLog(file: file, scope: nil, world: world)
                 .note(.warning, "migrationFailed", ["error": "\(error)"])
         }
         await turn.start()
     }
 
-    /// Ends the running loop. What was under way is done again later.
+    /// Ends the running loop. The current operation is repeated later.
     public func stop() async {
         await turn.stop()
         keeper.stopFetching()
@@ -38,7 +38,7 @@ extension CloudCache {
     /// Makes a running loop fetch soon: only one zone, if this device has it, otherwise all databases.
     ///
     /// - Parameters:
-    ///   - zoneID: a zone that may have changed; nil is all.
+    ///   - zoneID: a zone that may have changed; nil means all.
     ///   - scope: the database of the zone.
     public func fetchSoon(
         _ zoneID: CKRecordZone.ID? = nil, in scope: CKDatabase.Scope = .private
@@ -49,7 +49,8 @@ extension CloudCache {
         }
     }
 
-    /// Tells that the account came, went or changed; a running loop hears of it by itself.
+    /// Notifies the cache that the account was signed in, signed out or replaced; a running loop
+    /// notices by itself.
     ///
     /// If another user than the file's is signed in, nothing is sent or fetched, and syncing halts with
     /// `HaltReason.otherAccount`.
@@ -59,16 +60,16 @@ extension CloudCache {
         }
     }
 
-    /// Says that the network is back. A running loop is told so by the system (netlink on Linux, NWPathMonitor
-    /// on Apple's systems), and otherwise tries at intervals.
+    /// Notifies the cache that the network is back. The system notifies a running loop (netlink on
+    /// Linux, NWPathMonitor on Apple's systems), which otherwise retries at intervals.
     public func networkBecameReachable() async {
         for database in databases {
             await database.driver.change { session, now in session.networkBecameReachable(at: now) }
         }
     }
 
-    /// Turns syncing on or off; the setting survives a restart. Saving works as before, and changes wait in the
-    /// queue meanwhile.
+    /// Turns syncing on or off; the setting survives a restart. While it is off, saving works as
+    /// before, and changes wait in the queue.
     public func setEnabled(_ isEnabled: Bool) async {
         for database in databases { await database.driver.setEnabled(isEnabled) }
     }

@@ -4,18 +4,19 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// A user's private and shared databases on this device: readable and writable without a network, in step
-/// with the service whenever there is one.
+/// A local copy of a user's private and shared databases, which can be read and written without a
+/// network and is synced with the service.
 ///
-/// One object and one file have both databases with any number of zones; a record is named by its database
-/// and its identity. Saving writes the record and its pending change in one transaction and returns;
-/// ``start()`` or ``sync()`` bring it to the service. All reads and writes work offline, from any
-/// thread, and take as long as SQLite takes: each has a blocking form, `try cache.save(item)`, and one of the
-/// same name for tasks, `try await cache.save(item)`, which waits on a thread of the cache's own.
+/// One object and one file hold both databases with any number of zones; a record is identified by
+/// its database and its ID. Saving writes the record and its pending change in one transaction and
+/// returns; ``start()`` or ``sync()`` send it to the service. All reads and writes work offline,
+/// from any thread, and take as long as SQLite takes. Each has a blocking form, `try
+/// cache.save(item)`, and an async form, `try await cache.save(item)`, which waits on one of the
+/// cache's own threads.
 ///
-/// Several processes may have the file open. One of them syncs, the first that starts to; the others read and
-/// write, what they save is sent by that one, and each hears of the others' changes. When it ends, however it
-/// does, the next one takes over.
+/// Several processes may have the file open. The first that starts to sync syncs for all; the
+/// others read and write, and each observes the others' changes. When the syncing process ends,
+/// even by a crash, the next one takes over.
 ///
 /// ```swift
 /// let cache = try CloudCache(path: path, container: .default())
@@ -33,23 +34,23 @@ public final class CloudCache: Sendable {
     /// Private before shared.
     let databases: [CachedDatabase]
     let observers = Observers()
-    /// Asked, and not kept but for its answers; nil in tests without one.
+    /// The public database, of which only answers are stored; nil in tests without one.
     let publicDatabase: CKDatabase?
     let world: World
     let turn: SyncTurn
     let keeper: AssetKeeper
-    /// Records that another process changed in the file, since this one opened it.
+    /// The number of records that another process has changed since this one opened the file.
     let foreignCount = Mutex(0)
     private let watchKey = Mutex<UInt64?>(nil)
 
     /// Opens or creates the file of one user.
     ///
-    /// The file becomes that of the user who is signed in at the first sync; give each user a file of
-    /// their own. A file of an earlier release, which had one database,
-    /// keeps it, and has the other one too.
+    /// The file belongs to the user who is signed in at its first sync; give each user a file of
+    /// their own. A file of an earlier release with one database keeps it and gets the other one
+    /// too.
     ///
     /// - Parameters:
-    ///   - path: where the file is, or will be.
+    ///   - path: the path of the file.
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
     ///   - settings: how fast each database syncs, and how much at once.
@@ -60,10 +61,10 @@ public final class CloudCache: Sendable {
     ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last. A type
     ///     that is new or declared otherwise is read once, here.
-    ///   - assets: which files come by themselves, and how much room they may take.
+    ///   - assets: which files are downloaded automatically, and how much space they may take.
     ///   - world: time and chance; others in tests.
     /// - Throws: ``CacheError`` when the file cannot be opened, when a newer app wrote it, or
-    ///   `invalidDatabase` for the public database, which is asked and not kept.
+    ///   `invalidDatabase` for the public database, which is not kept on the device.
     public convenience init(
         path: String, container: CKContainer, scopes: Set<CKDatabase.Scope> = [.private, .shared],
         settings: SyncSettings = SyncSettings(), resolver: (any ConflictResolver)? = nil,
@@ -95,7 +96,7 @@ public final class CloudCache: Sendable {
         ) { try CacheFile.opened(path: path, for: remotes, world: world, $0) }
     }
 
-    /// - Parameter open: opens the file, and makes of it and each remote what keeps one database.
+    /// - Parameter open: opens the file, and makes a `CachedDatabase` for each remote.
     init(
         remotes: [any RemoteDatabase], settings: SyncSettings, resolver: (any ConflictResolver)?,
         editDateKey: String?, versions: RecordVersions, types: [CachedType]?,
@@ -133,22 +134,22 @@ public final class CloudCache: Sendable {
         observers.afterwards { [weak keeper] in keeper?.noteChange() }
         observers.atRest { [weak keeper] hasChanges in keeper?.noteRest(hasChanges: hasChanges) }
         if file.lock.path.isEmpty {
-            // Never inside the other's write.
+            // In a task, so that it does not run within the other cache's write.
             file.lock.watchMemory { [weak self, world] in
                 _ = world.startTask("file in memory") { [weak self] in self?.hearOthers() }
             }
         } else if world.runOnDisk == nil {
-            // A simulated world has one process at each file, and knows of all that begins in it.
+            // In a simulated world each file has one process, so there is nothing to watch.
             let key = CacheWatches.shared.watch(file.lock.path) { [weak self] in
                 self?.hearOthers()
             }
             watchKey.withLock { $0 = key }
         }
-        // What a killed process left goes.
+        // Removes files that a killed process left behind.
         keeper.noteChange()
     }
 
-    /// Whoever drops a cache closes it, running or not; what was not sent is sent after the next start.
+    /// Closes the cache, even while its loop runs; unsent changes are sent after the next start.
     deinit {
         endWatching()
         keeper.end()
@@ -169,13 +170,15 @@ public final class CloudCache: Sendable {
         if let key = watchKey.withLock({ $0.take() }) { CacheWatches.shared.end(key) }
     }
 
-    /// A process wrote into the file, this one or another.
+    /// Handles a write into the file by this process or another.
     private func hearOthers() {
         let changes: [CacheFile.ForeignChange]?
         do {
             changes = try file.takeForeignChanges()
         } catch {
-            // The next commit wakes again, and nothing of what it missed is forgotten.
+            // The changes stay unread in the file, and are read after the next commit. Until then
+            // observers are not notified; the app's own reads throw the error of a file that stays
+            // unreadable.
             return
         }
         for change in changes ?? [] {
@@ -188,7 +191,8 @@ public final class CloudCache: Sendable {
         }
     }
 
-    /// Records of another process's transaction that are read for all observers at once, at the most.
+    /// The maximum number of records of another process's transaction that are read once for all
+    /// observers.
     private static let foreignRowsRead = 1_000
 
     private func outcome(of change: CacheFile.ForeignChange) -> CacheOutcome {
@@ -208,7 +212,7 @@ public final class CloudCache: Sendable {
                 outcome.rows[record.id] = change.isOfSystem ? .system : .put(record)
             }
         } catch {
-            // The observers read for themselves, and say what is wrong.
+            // The observers read the file themselves, and throw its error.
             outcome.isWhole = true
         }
         return outcome

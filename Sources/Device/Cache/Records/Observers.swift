@@ -2,9 +2,9 @@ import StratusClient
 import StratusRecords
 import Synchronization
 
-/// Everybody who looks at a cache.
+/// The observers of a cache.
 final class Observers: Sendable {
-    /// Events kept for an observer that does not look; the oldest give way.
+    /// How many events are kept for a slow observer; the oldest are dropped.
     static let eventsPerObserver = 1_000
 
     private struct ChangeObserver {
@@ -27,12 +27,13 @@ final class Observers: Sendable {
     private let afterwards = Mutex<(@Sendable () -> Void)?>(nil)
     private let atRest = Mutex<(@Sendable (_ hasChanges: Bool) -> Void)?>(nil)
 
-    /// Runs a body after each transaction, told or not.
+    /// Sets a body that runs after each transaction, whether or not observers are notified.
     func afterwards(_ body: @escaping @Sendable () -> Void) { afterwards.withLock { $0 = body } }
 
-    /// Runs a body when a running loop of a database has nothing left to do.
+    /// Sets a body that runs when a running loop of a database has nothing left to do.
     ///
-    /// - Parameter body: gets whether the service brought anything since it last ran for that database.
+    /// - Parameter body: called with whether anything was fetched since it last ran for that
+    ///   database.
     func atRest(_ body: @escaping @Sendable (_ hasChanges: Bool) -> Void) {
         atRest.withLock { $0 = body }
     }
@@ -51,10 +52,10 @@ final class Observers: Sendable {
         add(\.events, keeping: Self.eventsPerObserver) { $0 }
     }
 
-    /// Wakes whoever reads reports, when there may be new ones.
+    /// Wakes readers of reports when there may be new ones.
     func reportWakes() -> AsyncStream<Void> { add(\.reports) { $0 } }
 
-    /// Wakes whoever follows the status, when it may be another one.
+    /// Wakes readers of the status when it may have changed.
     func statusWakes() -> AsyncStream<Void> { add(\.statuses) { $0 } }
 
     /// Notes what concerns an observer of records, and wakes it, as long as it looks at the stream.
@@ -65,7 +66,8 @@ final class Observers: Sendable {
         return (notes, add(\.rows) { (notes, $0) })
     }
 
-    /// A stream for one observer, who is kept until it ends; it has ended where the cache has.
+    /// A stream for one observer, which is registered until the stream ends; if the cache is
+    /// closed, the stream has ended.
     private func add<Element: Sendable, Observer: Sendable>(
         _ observers: WritableKeyPath<State, [Int: Observer]> & Sendable, keeping limit: Int = 1,
         _ makeObserver: (AsyncStream<Element>.Continuation) -> Observer
@@ -111,7 +113,7 @@ final class Observers: Sendable {
         defer { afterwards.withLock { $0 }?() }
         tellRowObservers(outcome)
         guard !outcome.changedIDs.isEmpty || !outcome.events.isEmpty else { return }
-        // Woken outside the lock: whoever wakes may look at once.
+        // Woken outside the lock, because an observer may read at once.
         let (changes, events) = state.withLock {
             ($0.changes.inOrder, $0.events.inOrder)
         }
@@ -149,6 +151,6 @@ final class Observers: Sendable {
 }
 
 extension Dictionary where Key == Int {
-    /// In the order of their numbers: a run that is repeated is the same one.
+    /// In the order of their numbers, so that a repeated simulation runs the same way.
     var inOrder: [Value] { sorted { $0.key < $1.key }.map(\.value) }
 }

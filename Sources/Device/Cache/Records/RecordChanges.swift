@@ -2,8 +2,8 @@ import StratusClient
 import StratusRecords
 import Synchronization
 
-/// The identities of records as they change, merged until they are read: a slow observer gets one large set,
-/// never a queue of small ones.
+/// The IDs of records as they change, merged until they are read: a slow observer gets one large
+/// set instead of many small ones.
 ///
 /// ```swift
 /// for await ids in cache.changes() { redraw(ids) }
@@ -16,9 +16,9 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
     let wakes: AsyncStream<Void>
     let makeID: @Sendable (RecordID) -> ID
 
-    /// What changed since the last look, without waiting; empty when nothing did.
+    /// The changes since the last read, without waiting; empty if there are none.
     ///
-    /// For an actor that iterates and, after a sync, wants to be up to date at once.
+    /// For an actor that iterates and must be up to date at once after a sync.
     public func takeUnseen() -> Set<ID> { Set(box.take().map(makeID)) }
 
     public func makeAsyncIterator() -> Iterator {
@@ -43,7 +43,7 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// What changed since an observer last looked.
+/// The changes since an observer's last read.
 final class ChangeBox: Sendable {
     private let changed = Mutex<Set<RecordID>>([])
 

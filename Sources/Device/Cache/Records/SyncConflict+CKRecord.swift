@@ -3,11 +3,11 @@ import StratusRecords
 import StratusSync
 
 extension SyncConflict {
-    /// The record as both sides last agreed on it; nil when both created it.
+    /// The common ancestor of both versions; nil when both sides created the record.
     public func ancestorRecord() throws -> CKRecord? { try ancestor?.record() }
-    /// The record as this device has it.
+    /// This device's version of the record.
     public func clientRecord() throws -> CKRecord { try client.record() }
-    /// The record as the service has it: merge into this one.
+    /// The service's version of the record: merge into this one.
     public func serverRecord() throws -> CKRecord { try server.record() }
 }
 

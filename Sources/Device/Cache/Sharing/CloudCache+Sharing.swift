@@ -5,10 +5,9 @@ import StratusSync
 
 /// Sharing records and zones with other people.
 ///
-/// What only takes away works offline and waits in the queue: ``stopSharing(_:)`` and ``leaveShare(inZoneWith:)``. What
-/// needs the service throws ``CacheError`` `notSynced` without it, and then nothing was changed: making a share,
-/// changing its people, joining one. A share that is here can be read offline with its people, by
-/// ``record(for:in:)``.
+/// ``stopSharing(_:)`` and ``leaveShare(inZoneWith:)`` work offline and wait in the queue.
+/// Creating, changing and joining a share need the service; without it they throw ``CacheError``
+/// `notSynced` and change nothing. ``record(for:in:)`` reads a share with its participants offline.
 ///
 /// ```swift
 /// let share = try await cache.share(listID)
@@ -18,7 +17,7 @@ import StratusSync
 extension CloudCache {
     /// Shares a record with its children, or returns the share that it already has.
     ///
-    /// What is pending is sent first.
+    /// Pending changes are sent first.
     ///
     /// - Throws: ``CacheError`` `notSynced` without the service, `invalidZone` where the record is not at the service;
     ///   ``sync()``'s errors.
@@ -72,12 +71,13 @@ extension CloudCache {
         }
     }
 
-    /// Changes a share as the service has it: its people, what they may, its title.
+    /// Changes the service's version of a share: its participants, their permissions, its title.
     ///
     /// - Parameters:
     ///   - shareID: the share.
     ///   - scope: the database of the share.
-    ///   - change: called with the service's share, and again if somebody else changed it meanwhile.
+    ///   - change: called with the service's share, and again if it was changed on the service
+    ///     meanwhile.
     /// - Throws: ``CacheError`` `notSynced` without the service, or what it refused, with ``CacheError/failure``; what
     ///   the body throws.
     @discardableResult
@@ -92,7 +92,7 @@ extension CloudCache {
                 do {
                     return try await Self.save(share, with: nil, in: database)
                 } catch let error as CKError where error.code == .serverRecordChanged {
-                    // With what the others made of it.
+                    // Repeat with the newer share.
                     continue
                 }
             }
@@ -127,8 +127,8 @@ extension CloudCache {
         try deleteZone(id, in: .shared)
     }
 
-    /// Ends sharing with everybody: the share is deleted, here at once and at the service with the next sync.
-    /// The records stay with their owner. Works offline.
+    /// Ends a share for everyone: it is deleted, here at once and at the service with the next
+    /// sync. The records stay with their owner. Works offline.
     ///
     /// - Throws: SQLite's error.
     public func stopSharing(_ shareID: CKRecord.ID) throws {

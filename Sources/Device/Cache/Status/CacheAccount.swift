@@ -1,6 +1,6 @@
 import StratusSync
 
-/// What the service's last answer said about the account; kept over a restart.
+/// The state of the account by the service's last answer; kept over a restart.
 public enum CacheAccount: String, Hashable, Sendable, Codable {
     /// The service has not been asked yet.
     case unknown
@@ -10,12 +10,12 @@ public enum CacheAccount: String, Hashable, Sendable, Codable {
     case noAccount
     /// The service does not accept the account now: the session has ended, or the account is not ready.
     case temporarilyUnavailable
-    /// The account's administrator does not allow it.
+    /// The account's administrator does not allow its use.
     case restricted
-    /// The user who is signed in is not the one whose file this is.
+    /// The user who is signed in is not the file's user.
     case otherUser
 
-    /// What a failure says of the account; nil when it says nothing.
+    /// The account's state by a failure; nil if the failure is not about the account.
     init?(_ failure: SyncFailure) {
         switch failure.code {
         case .notAuthenticated: self = .noAccount

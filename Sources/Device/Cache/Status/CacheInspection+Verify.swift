@@ -1,9 +1,9 @@
 import GRDB
 import StratusRecords
 
-/// Whether a file keeps its promises to itself.
+/// Checks the invariants of a file.
 extension CacheInspection {
-    /// Sentences about what is wrong; empty when nothing is. Reads the whole file.
+    /// One sentence for each violated invariant. Reads the whole file.
     package func violations() throws -> [String] {
         var found: [String] = []
         let integrity = try String.fetchAll(database, sql: "PRAGMA integrity_check(100)")
@@ -16,7 +16,7 @@ extension CacheInspection {
         return found
     }
 
-    /// What must be nowhere, as a query for the names of what breaks it.
+    /// Each violation, with a query for the names of the rows that have it.
     private static let rules: [(String, String)] = [
         (
             "A record belongs to no zone",

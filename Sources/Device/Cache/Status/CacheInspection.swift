@@ -5,11 +5,11 @@ import StratusRecords
 import StratusSQLite
 import StratusSync
 
-/// A look into a cache's file that changes nothing, also while an app runs.
+/// Reads a cache's file without changing it, even while an app runs.
 package struct CacheInspection {
-    /// Changes of the queue in a report at the most.
+    /// The maximum number of queued changes in a report.
     static let queueLimit = 1_000
-    /// Characters of a token that are shown.
+    /// The number of characters of a token that are shown.
     static let tokenLength = 8
 
     let database: GRDB.Database
@@ -22,8 +22,8 @@ package struct CacheInspection {
 
     /// Opens a file to read it.
     ///
-    /// - Throws: ``CacheError``: `damaged` where it is no cache or cannot be read, `newerFormat`, or
-    ///   `unwritable` where it cannot be opened.
+    /// - Throws: ``CacheError``: `damaged` if it is not a cache or cannot be read, `newerFormat`,
+    ///   or `unwritable` if it cannot be opened.
     package static func look<Value>(
         atFile path: String, _ body: (CacheInspection) throws -> Value
     ) throws -> Value {
@@ -35,7 +35,7 @@ package struct CacheInspection {
         configuration.busyMode = .timeout(5)
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            // One snapshot for all of it, whatever is written meanwhile.
+            // One snapshot for all reads, whatever is written meanwhile.
             return try queue.read { database in
                 let inspection = CacheInspection(database, path: path)
                 try inspection.checkKind()
@@ -178,7 +178,8 @@ package struct CacheInspection {
     private func fileBytes() -> [String: Int] {
         var sizes: [String: Int] = [:]
         for suffix in ["", "-wal", "-shm"] {
-            // A file that is missing, or cannot be looked at, has no size in the report.
+            // A file that is missing or cannot be read has no size in the report, which is its only
+            // loss.
             let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
             guard let size = attributes?[.size] as? Int else { continue }
             sizes[suffix.isEmpty ? "file" : String(suffix.dropFirst())] = size

@@ -5,7 +5,7 @@ import StratusClient
 import StratusRuntime
 import StratusWire
 
-/// Something that happened while syncing, for troubleshooting. It has no values of fields.
+/// An event of syncing, for troubleshooting. It has no values of fields.
 public struct LoggedEvent: Hashable, Sendable, Codable {
     /// When it happened, by this device's clock.
     public var date: Date
@@ -13,17 +13,17 @@ public struct LoggedEvent: Hashable, Sendable, Codable {
     public var scope: Int
     /// A level of swift-log: `debug`, `info`, `notice`, `warning`, `error`.
     public var level: String
-    /// What happened, in a word that never changes: `operation`, `failed`, `halted`, ….
+    /// What happened, as a constant word: `operation`, `failed`, `halted`, ….
     public var kind: String
     public var details: [String: String]
 }
 
-/// What happened while syncing: handed to swift-log under the label `stratus.cache`, and the last events kept
-/// in the file, over restarts.
+/// The log of syncing: events go to swift-log under the label `stratus.cache`, and the last ones
+/// are kept in the file, over restarts.
 ///
-/// What went well is written with the next transaction that has another reason; what went wrong, at once.
+/// Successes are written with the next transaction, failures at once.
 struct CacheLog: Sendable {
-    /// Events that the file has at the most.
+    /// The maximum number of events in the file.
     static let limit = 500
 
     let file: CacheFile
@@ -39,7 +39,7 @@ struct CacheLog: Sendable {
 
     /// - Parameters:
     ///   - isFailure: whether it is written at once; so is every warning.
-    ///   - isInTransaction: whether somebody writes already, who takes it along.
+    ///   - isInTransaction: whether a transaction is running, which writes the event too.
     func note(
         _ level: Logger.Level, _ kind: String, _ details: [String: String] = [:],
         isFailure: Bool = false, isInTransaction: Bool = false
@@ -55,13 +55,14 @@ struct CacheLog: Sendable {
             events.removeFirst(max(0, events.count - Self.limit))
         }
         guard isFailure || level >= .warning, !isInTransaction else { return }
-        // On a full or damaged disk the event was logged, and waits in memory for the next transaction.
+        // If the disk is full or damaged, the event has gone to swift-log, and waits in memory for
+        // the next transaction.
         try? file.write { _ in }
     }
 }
 
 extension CacheFile {
-    /// Writes what happened since the last transaction. The oldest events go.
+    /// Writes the events since the last transaction, and removes the oldest beyond the limit.
     func writeEvents(_ events: [LoggedEvent], _ database: Database) throws {
         guard !events.isEmpty else { return }
         let statement = try database.cachedStatement(
@@ -107,10 +108,10 @@ extension CacheFile {
 }
 
 extension CloudCache {
-    /// The last 500 things that happened while syncing, the oldest first, over restarts. Without names of
-    /// records and values of fields.
+    /// The last 500 events of syncing, the oldest first, over restarts. They have no names of
+    /// records and no values of fields.
     public func loggedEvents() throws -> [LoggedEvent] {
-        // What waits in memory has its place among them.
+        // Writes the events that wait in memory.
         try file.write { _ in }
         return try file.read { try CacheFile.events($0) }
     }

@@ -3,7 +3,7 @@ import StratusSync
 
 /// A status in words.
 extension CacheStatus {
-    /// One line for a person: what the state is, and what it means for their changes.
+    /// One line for a person: the state, and what it means for their changes.
     ///
     /// ```swift
     /// statusLabel.text = try await cache.status().line  // "Offline. 3 changes wait on this device."
@@ -42,7 +42,7 @@ extension CacheStatus {
 
     /// Everything that the status has, one line each.
     ///
-    /// Times are in UTC. Names no record and no value.
+    /// Times are in UTC. It has no names of records and no values.
     public var details: String {
         var lines = [
             line,
@@ -89,7 +89,7 @@ extension SyncOperation {
         }
     }
 
-    /// The same for every operation of its kind: the name of a span.
+    /// The name of the operation's kind, for spans.
     var kindName: String {
         switch self {
         case .modifyZones: "modifyZones"

@@ -1,7 +1,7 @@
 import StratusClient
 import StratusSync
 
-/// Whoever can tell a status: the file's databases, without the cache that has them.
+/// Reads a status from the file's databases, without holding their cache.
 struct StatusSource: Sendable {
     let databases: [CachedDatabase]
     let turn: SyncTurn
@@ -64,7 +64,7 @@ extension CloudCache {
     /// for try await status in cache.statuses() { statusLabel.text = status.line }
     /// ```
     ///
-    /// - Parameter scope: a database; nil is all of them, as ``status(in:)`` joins them.
+    /// - Parameter scope: a database; nil combines all of them, as ``status(in:)`` does.
     /// - Throws: ``CacheError`` `invalidDatabase`.
     public func statuses(in scope: CKDatabase.Scope) throws -> CacheStatuses {
         CacheStatuses(

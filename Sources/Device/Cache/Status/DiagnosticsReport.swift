@@ -1,10 +1,10 @@
 import Foundation
 
-/// All that a support desk needs to know of a cache's file: its queue, its zones and tokens, and what happened
-/// lately, as JSON or as text.
+/// A report about a cache's file for support: its queue, zones, tokens and recent events, as JSON
+/// or text.
 ///
-/// It names zones, records and users. It has no values of fields unless the app asked for them, and of tokens
-/// only the first characters.
+/// It has the names of zones, records and users. It has no values of fields unless the app
+/// requested them, and only the first characters of tokens.
 public struct DiagnosticsReport: Hashable, Sendable, Codable {
     /// A database of the file.
     public struct Database: Hashable, Sendable, Codable {
@@ -27,7 +27,7 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
         public var changeToken: String?
         public var needsFetch: Bool
         public var isRefetching: Bool
-        /// How far the full fetch is, in words; nil where none is unfinished.
+        /// The progress of the full fetch, in words; nil if none is running.
         public var progress: String?
         public var recordCount: Int
     }
@@ -47,7 +47,7 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
         public var delivery: String
         /// Why it needs attention.
         public var failure: String?
-        /// The names of the record's fields, with their values if the app asked for them.
+        /// The names of the record's fields, with their values if the app requested them.
         public var fields: [String: String?]
     }
 
@@ -57,20 +57,20 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
     public var userRecordName: String?
     public var account: String?
     public var isEnabled: Bool
-    /// ``CacheStatus/details``, where an app made the report.
+    /// ``CacheStatus/details``, if an app made the report.
     public var status: [String]
     public var databases: [Database]
     public var zones: [Zone]
     /// The oldest 1,000.
     public var queue: [Change]
     public var queueCount: Int
-    /// How many reports of each kind the app has not taken.
+    /// How many reports of each kind the app has not acknowledged.
     public var reports: [String: Int]
     /// The last 500, the oldest first.
     public var events: [LoggedEvent]
     /// Rows of each table.
     public var rowCounts: [String: Int]
-    /// Bytes of the file and of what belongs to it.
+    /// The sizes, in bytes, of the file and the files that belong to it.
     public var fileBytes: [String: Int]
 
     /// The report as JSON, with sorted keys and ISO dates.
@@ -151,21 +151,21 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
 }
 
 extension CloudCache {
-    /// All that a support desk needs to know; see ``DiagnosticsReport``.
+    /// A report about the cache for support; see ``DiagnosticsReport``.
     ///
     /// ```swift
     /// let report = try await cache.diagnosticsReport()
     /// try report.json().write(to: attachment)
     /// ```
     ///
-    /// - Parameter includingValues: whether the values of changes that wait are in it. They are the user's
-    ///   own: ask them first.
+    /// - Parameter includingValues: whether to include the values of pending changes. They are the
+    ///   user's data: ask the user first.
     /// - Throws: SQLite's error.
     public func diagnosticsReport(
         includingValues: Bool = false
     ) async throws -> DiagnosticsReport {
         let details = try await status().details
-        // What waits in memory has its place among the events.
+        // Writes the events that wait in memory.
         try file.write { _ in }
         let path = file.path
         var report = try await file.disk.read { [self] in

@@ -3,8 +3,8 @@ import StratusRecords
 
 /// The progress of a full fetch of zones, such as a new device's first one.
 ///
-/// What is applied is on the disk and found by queries, also after the process is killed: the fetch goes on with the
-/// page that follows. Deleted records do not count.
+/// Applied records are durable and found by queries, also after the process is killed: the fetch
+/// continues with the next page. Deleted records are not counted.
 ///
 /// ```swift
 /// for try await status in cache.statuses() {
@@ -13,14 +13,15 @@ import StratusRecords
 /// }
 /// ```
 public struct FetchProgress: Hashable, Sendable {
-    /// Records that the service has sent: those that are applied, and those of the page that is ahead.
+    /// Records that the service has sent: the applied ones, and those of pages that were requested
+    /// ahead.
     public var fetchedCount: Int
-    /// Records that are written, by this process and by those before it.
+    /// Records that are stored, by this process and by those before it.
     public var appliedCount: Int
-    /// Records that this process writes in a second, on the average of the fetch; nil where it has written none.
+    /// Records that this process stores per second, on average; nil if it has stored none.
     public var recordsPerSecond: Double?
-    /// Records that are still to be applied, at the most: what was changed several times is counted as often. Nil where
-    /// the service does not tell, as Apple's.
+    /// The maximum number of records still to apply: a record with several changes is counted for
+    /// each. Nil if the service does not say, as Apple's does not.
     public var remainingCount: Int?
 
     public init(
@@ -33,7 +34,7 @@ public struct FetchProgress: Hashable, Sendable {
         self.remainingCount = remainingCount
     }
 
-    /// What is to be said of two zones, or two databases, together.
+    /// The combined progress of two zones or databases.
     func joined(with other: FetchProgress) -> FetchProgress {
         FetchProgress(
             fetchedCount: fetchedCount + other.fetchedCount,
@@ -58,9 +59,9 @@ public struct FetchProgress: Hashable, Sendable {
     }
 }
 
-/// In the file, so that it counts what was applied, over restarts too.
+/// Stored in the file, so that it counts applied records over restarts.
 extension FetchProgress {
-    /// In the flag of the zone: what is applied, and what remains.
+    /// Reads the zone's flag: the applied and the remaining count.
     private init(text: String) {
         let numbers = text.split(separator: " ").map { Int($0) }
         let applied = numbers.first.flatMap(\.self) ?? 0

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// It follows the cache until either is gone, and keeps neither the cache nor its file open.
 @MainActor @Observable public final class LiveStatus {
-    /// The newest status; before the first look at the file, an empty one.
+    /// The newest status; empty before the file was read.
     public private(set) var status = CacheStatus()
     /// Why the status is no longer followed: the file could not be read.
     public private(set) var error: (any Error)?

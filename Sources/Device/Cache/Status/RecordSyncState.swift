@@ -4,38 +4,38 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// How a single record stands with the service.
+/// The sync state of a single record.
 public struct RecordSyncState: Hashable, Sendable {
     public enum Stage: Hashable, Sendable {
-        /// Not on this device, and nothing waits for it.
+        /// Not on this device, and without a pending change.
         case absent
-        /// As the service has it, as far as this device knows.
+        /// Equal to the service's record, as far as this device knows.
         case synced
         /// An edit waits to be sent.
         case waitsToSave
         /// A deletion waits to be sent.
         case waitsToDelete
-        /// It was sent, and the answer is not here yet.
+        /// It was sent, and the answer has not arrived yet.
         case isSending
         /// The service refused the change for good.
         case needsAttention(SyncFailure)
     }
 
     public var stage: Stage
-    /// When the change that waits was made; nil where none does.
+    /// When the pending change was made; nil if there is none.
     public var editDate: Date?
     /// How many times it failed for an unexplained reason.
     public var attempts = 0
-    /// How many times it conflicted with somebody else's edit.
+    /// How many times it conflicted with an edit of another device.
     public var conflictRounds = 0
     /// When the service saved the record last, as far as this device knows.
     public var modificationDate: Date?
-    /// False while the zone is not made yet, or after the service refused it.
+    /// False while the zone has not been created yet, or after the service refused it.
     public var isZoneReady = true
 }
 
 extension CloudCache {
-    /// How a record stands with the service: sent or not, refused and why. Reads the file alone.
+    /// The sync state of a record: sent or not, refused and why. Reads only the file.
     ///
     /// - Throws: SQLite's error, or ``CacheError`` `invalidDatabase`.
     public func syncState(

@@ -4,15 +4,15 @@ import StratusClient
 import StratusRecords
 import StratusSQLite
 
-/// The tables of the cache's file, and how a file of an earlier format becomes one of today's.
+/// The tables of the cache's file, and the migrations of earlier formats.
 enum CacheFormat {
     private static let log = Logger(label: "stratus.cache")
 
     /// "StrC", in SQLite's header: this is a cache.
     private static let applicationID: Int32 = 0x5374_7243
 
-    /// Formats 1 and 2 bore no application_id. Format 1 had no tombstones, and of a pending change neither
-    /// isMadeAnew nor isUncertain; up to 2 the fields had an encoding of their own.
+    /// Formats 1 and 2 had no application_id. Format 1 had no tombstones, and no isMadeAnew and
+    /// isUncertain in pending changes; up to format 2 the fields had another encoding.
     static let format = StoredFormat(
         applicationID: applicationID,
         migrations: [
@@ -28,7 +28,7 @@ enum CacheFormat {
         ],
         unmarkedFormats: 1...2)
 
-    /// Opens or creates a file. Every commit is on disk before it returns.
+    /// Opens or creates a file. Every commit is durable before it returns.
     ///
     /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
     static func open(_ path: String) throws -> DatabasePool {
@@ -36,7 +36,7 @@ enum CacheFormat {
         configuration.label = "StratusCache"
         configuration.busyMode = .timeout(5)
         configuration = format.configuration(configuration, forFileAt: path)
-        // SQLite gives the files that it makes beside it the same rights.
+        // SQLite gives the files that it creates beside it the same rights.
         DeviceFile.make(path)
         do {
             let (pool, upgrade) = try format.openFile(at: path, configuration: configuration)
@@ -50,7 +50,8 @@ enum CacheFormat {
             do {
                 try pool.write { try $0.execute(sql: forgetOldTombstones) }
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-                // The tables are of today's format, and the one of tombstones is not ours any more.
+                // The format is current, but the table of tombstones has been altered: the file is
+                // damaged.
                 throw CacheError(
                     .damaged,
                     "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
@@ -84,8 +85,9 @@ enum CacheFormat {
         }
     }
 
-    /// The names of a file's tables, indexes and triggers, each with the words of its text, sorted: a column
-    /// that a migration added stands elsewhere in the text than in that of a release that began with it.
+    /// The names of a file's tables, indexes and triggers, each with the sorted words of its SQL: a
+    /// column that a migration added is at another position than in a file that was created with
+    /// it.
     static func schema(of database: Database) throws -> Set<[String]> {
         let rows = try Row.fetchAll(
             database,
@@ -100,7 +102,7 @@ enum CacheFormat {
             })
     }
 
-    /// The same of a file of today's format in which an app has declared nothing.
+    /// The schema of a file of the current format without declared types.
     static func schemaOfEmptyFile() throws -> Set<[String]> {
         let queue = try DatabaseQueue()
         _ = try format.migrate(queue)
@@ -204,20 +206,21 @@ enum CacheFormat {
     // 1970; NULL for the first of its name.
     private static let deletedRecords = "ALTER TABLE tombstone ADD COLUMN madeAnew INTEGER;"
 
-    /// The database that has the zones of an owner: whoever is not the user shares theirs.
+    /// The database of the zones of an owner: zones of an owner other than the user are in the
+    /// shared database.
     private static let databaseOfOwner = """
         CASE WHEN owner IN ('\(ZoneID.currentUserName)',
             (SELECT value FROM flag WHERE name = 'userRecordName')) THEN 2 ELSE 3 END
         """
 
-    /// Nobody holds records that were deleted 100,000 deletions ago.
+    /// No app object of a record that was deleted 100,000 deletions ago is expected to exist.
     private static let forgetOldTombstones =
         "DELETE FROM tombstone WHERE id <= (SELECT max(id) FROM tombstone) - 100000"
 
     /// From format 2 to 3: the bytes of fields and system fields, row by row, in one transaction.
     ///
-    /// The digests of earlier edits go: they were made of the former bytes. If the service has such an edit,
-    /// the resolver is asked where it was not before.
+    /// The digests of earlier edits are removed, because they were made of the former bytes. If the
+    /// service has such an edit, the resolver is called where it was not before.
     private static func storeFieldsAsJSON(_ database: Database) throws {
         let columns = [
             ("record", "id", "system", "fields"),
@@ -247,10 +250,10 @@ enum CacheFormat {
         try database.execute(sql: "UPDATE pending SET earlier = x''")
     }
 
-    /// From format 3 to 4: which fields the app encrypts, as far as the records tell.
+    /// From format 3 to 4: collects the fields that the app encrypts from the records.
     ///
-    /// Values that this device could read it opened with a key, or encrypted itself. Sealed ones, which
-    /// begin so, anybody may have written.
+    /// A value that this device can read was opened with a key or encrypted here. A sealed value
+    /// may have been written by anyone.
     private static func noteEncryptedFields(_ database: Database) throws {
         try database.execute(
             sql: """

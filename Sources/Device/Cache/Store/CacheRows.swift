@@ -6,18 +6,18 @@ import StratusSync
 
 // The rows of the cache's tables, read by column position: this is the hot path.
 
-/// A zone as the file has it.
+/// The row of a zone.
 struct ZoneRow {
     enum State: Int {
         case wanted = 0
         case existing = 1
         case unwanted = 2
-        /// To be deleted, then made again.
+        /// To be deleted, then created again.
         case replaced = 3
-        /// The service will not make it; its records stay here.
+        /// The service refused to create it; its records stay here.
         case refused = 4
-        /// Neither fetched nor sent: its records are this device's own for now. With the token `gone` the service
-        /// has it no more.
+        /// Neither fetched nor sent. The token `gone` means that the zone no longer exists at the
+        /// service.
         case detached = 5
     }
 
@@ -29,13 +29,13 @@ struct ZoneRow {
     var token: String?
     var pass: Int64
     var isRefetching: Bool
-    /// Whether the full fetch that is under way, or the one before, is the first: `isRefetching` is 2.
+    /// Whether the current or last full fetch is the zone's first: `isRefetching` is 2.
     var isFirstFetch: Bool
 
-    /// Whether the service may have records of it that belong here.
+    /// Whether the zone is synced, so that the service may have records of it for this device.
     var isFetched: Bool { state == .existing || state == .wanted }
 
-    /// Whether no page of it was fetched yet.
+    /// Whether no page of it has been fetched yet.
     var isNew: Bool { token == nil && (pass == 0 || isRefetching && isFirstFetch) }
 
     static let columns = "id, name, owner, state, token, pass, isRefetching"
@@ -53,35 +53,36 @@ struct ZoneRow {
     }
 }
 
-/// A pending change as the file has it, with its base.
+/// The row of a pending change, with its base.
 struct PendingRow {
     var sequence: Int64
     var change: PendingChange
     var editedMilliseconds: Int64
     var base: RecordSnapshot?
-    /// Marks of fields as earlier edits left them that the service may have; see `RecordSnapshot.mark`.
+    /// Marks of fields after earlier edits, which the service may have; see `RecordSnapshot.mark`.
     var earlier: [UInt64]
     var failure: SyncFailure?
-    /// The record was deleted here before it was made again: its base is the old one, or none where the
-    /// service has confirmed the deletion, which the zone's changes may still tell.
+    /// Whether the record was deleted here before it was created again: its base is the former
+    /// record, or nil if the service has confirmed that deletion, which the zone's changes may
+    /// still report.
     var isMadeAnew: Bool
     var delivery: Delivery
 
-    /// What is known of the change's way to the service. Written down before a batch leaves.
+    /// Whether the change may have reached the service. Stored before a batch is sent.
     enum Delivery: Int {
         case notSent = 0
-        /// Sent earlier, and nobody knows whether it arrived.
+        /// Sent earlier; it is not known whether it arrived.
         case unknown = 1
-        /// Sent for the first time, and not answered; after a crash as good as unknown.
+        /// Sent for the first time and not answered yet; after a crash the same as unknown.
         case underWay = 2
     }
 
-    /// Whether it waits for the zone's changes; see `CacheStore.isUnanswered`.
+    /// Whether it must wait for the zone's changes; see `CacheStore.isUnanswered`.
     var isUnanswered: Bool {
         delivery != .notSent && (change.kind == .delete || base?.system == nil || isMadeAnew)
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     static let columnCount = 16
 
     static let columns = """
@@ -128,9 +129,9 @@ extension RecordSnapshot {
     var fieldsData: Data { StoredFields.encode(fields) }
 }
 
-/// Marks of values that this device sent, as they lie on disk.
+/// The stored form of marks of values that this device sent.
 enum SentMarks {
-    /// Marks kept of one record at the most; the oldest give way.
+    /// The maximum number of marks of one record; the oldest are dropped.
     static let listLimit = 64
 
     static func list(_ data: Data) -> [UInt64] {

@@ -2,9 +2,9 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// The ways back from what the service refused for good.
+/// Resolving changes that the service refused for good.
 extension CacheStore {
-    /// The generations of those changes that are set aside.
+    /// The generations of the changes that are set aside.
     func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: Int64] {
         try read { database in
             var generations: [RecordID: Int64] = [:]
@@ -18,7 +18,7 @@ extension CacheStore {
         }
     }
 
-    /// Takes changes back: the records are what the service had last, or gone.
+    /// Undoes changes: the records become the service's last known ones, or are removed.
     func discardSetAside(_ ids: [RecordID]) throws -> CacheOutcome {
         try write { database, outcome in
             outcome.isLocal = true
@@ -32,7 +32,7 @@ extension CacheStore {
         }
     }
 
-    /// Takes the service's versions in the place of changes that are the same as when it was asked.
+    /// Replaces changes by the service's versions, unless they were edited since the request.
     func takeInsteadOfSetAside(
         _ answers: [(id: RecordID, server: RecordSnapshot?, generation: Int64)]
     ) throws -> CacheOutcome {

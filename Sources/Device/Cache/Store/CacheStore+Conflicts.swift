@@ -3,9 +3,9 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// A record with a pending change meets the service's version of it.
+/// Conflicts between a pending change and the service's version of its record.
 extension CacheStore {
-    /// Decides what becomes of the local change, and takes the service's record as its new base.
+    /// Resolves the conflict, and makes the service's record the new base of the local change.
     ///
     /// - Parameter countsRound: whether this counts against the bound of resending; a page of changes
     ///   does not, as each comes from a real edit elsewhere.
@@ -16,7 +16,7 @@ extension CacheStore {
         var row = pending
         let name = answered.id.name
         let here = try record(name, zone, database)
-        // Whatever the service wrote in the clear into an encrypted field reaches no resolver.
+        // A plain value of the service in an encrypted field does not reach the resolver.
         let server = migratedLocally(
             answered.withoutPlainValues(
                 of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
@@ -27,7 +27,7 @@ extension CacheStore {
             return try meetDeletion(here: row, server, zone, &outcome, database)
         }
         if client.hasSameContent(as: server) {
-            // Our own save, whose answer was lost, or the same edit by somebody else.
+            // This device's own save, whose answer was lost, or the same edit elsewhere.
             try removePending(row, database)
             try putSystem(server.system, of: name, zone, database)
             return
@@ -39,7 +39,7 @@ extension CacheStore {
         if try row.base?.isOfAnotherRecord(than: server) == false
             && deletesFormer(row, zone, database)
         {
-            // The former one is deleted all the same.
+            // The former record is deleted all the same.
             row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0
             try update(row, database)
@@ -56,7 +56,8 @@ extension CacheStore {
         }
         let (ancestor, hasForeignFields) = ancestor(of: client, server, row)
         if let ancestor, !hasForeignFields, row.base?.hasSameContent(as: ancestor) != true {
-            // An earlier edit of ours arrived without our hearing of it: the later one goes on from it.
+            // An earlier edit of this device arrived and its answer was lost: it is the base of the
+            // later one.
             try rebase(&row, on: server, zone, database)
             return
         }
@@ -77,8 +78,8 @@ extension CacheStore {
         }
     }
 
-    /// What was deleted here stays deleted, whatever was edited elsewhere; unless it is gone, and somebody made another
-    /// record of its name since.
+    /// A record that was deleted here stays deleted, whatever was edited elsewhere, unless it is
+    /// gone and another record of its name was created since.
     private func meetDeletion(
         here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
@@ -97,9 +98,10 @@ extension CacheStore {
         try update(row, database)
     }
 
-    /// What was edited here was deleted, and somebody made another record of its name since.
+    /// Handles an edit of a record that was deleted elsewhere, after which another record of its
+    /// name was created.
     ///
-    /// - Returns: whether the edit is given up with the record that it was made of.
+    /// - Returns: whether the edit is discarded with the former record.
     private func isGivenUp(
         _ client: RecordSnapshot, for server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
@@ -114,8 +116,8 @@ extension CacheStore {
         return true
     }
 
-    /// The record as both sides last agreed on it, as far as this device can know: values of the service
-    /// that this device sent earlier, without hearing of their arrival, are among it.
+    /// The common ancestor of both versions as far as this device knows it. It includes values of
+    /// the service that this device sent earlier without getting an answer.
     ///
     /// - Returns: also whether the service has a value that is neither of these nor this device's own.
     private func ancestor(
@@ -145,7 +147,7 @@ extension CacheStore {
         return (row.base == nil && ancestor.fields.isEmpty ? nil : ancestor, hasForeignFields)
     }
 
-    /// Both sides' work in one record, which is sent again.
+    /// Merges both sides into one record, which is sent again.
     private func resolve(
         _ conflict: SyncConflict, as merged: RecordSnapshot, _ row: inout PendingRow,
         _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
@@ -157,7 +159,7 @@ extension CacheStore {
         }
         try tell(of: conflict, against: merged, &outcome)
         if merged.hasSameContent(as: conflict.server) {
-            // Everything that was changed here is there already.
+            // The service's record already has all local changes.
             try removePending(row, database)
             try putSystem(conflict.server.system, of: merged.id.name, zone, database)
         } else {
@@ -175,7 +177,7 @@ extension CacheStore {
         try tell(of: conflict, against: conflict.server, &outcome)
     }
 
-    /// Tells the app which edits gave way, this device's and others'.
+    /// Reports to the app which edits were overruled, this device's and others'.
     func tell(
         of conflict: SyncConflict, against kept: RecordSnapshot, _ outcome: inout CacheOutcome
     ) throws {
@@ -201,7 +203,7 @@ extension CacheStore {
     private func rebase(
         _ row: inout PendingRow, on server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
-        // The service has still the one that was deleted here.
+        // The service still has the record that was deleted here.
         row.isMadeAnew =
             try row.isMadeAnew
             && isMadeAnew(record(server.id.name, zone, database), after: server)
@@ -212,7 +214,7 @@ extension CacheStore {
         try putSystem(server.system, of: server.id.name, zone, database)
     }
 
-    /// Whether a record was made under the name of another after that was deleted, as far as its times tell.
+    /// Whether a record was created after another one of its name was deleted, by its times.
     private func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
         guard let made = record.flatMap({ madeAnewMilliseconds($0) }) else { return false }
         return made > madeAnewMilliseconds(other) ?? .min

@@ -4,20 +4,21 @@ import StratusRecords
 import StratusSync
 import Synchronization
 
-/// The fields that the app encrypts, by record type: in the file from the transaction of the first edit
-/// on, and in memory.
+/// The fields that the app encrypts, by record type: stored in the file with the first edit, and
+/// cached in memory.
 ///
-/// Only the app's own edits count. What others encrypted does not: a participant of a share could keep
-/// the user from saving a field of the same name.
+/// Only the app's own edits are counted. Otherwise a participant of a share could keep the user
+/// from saving a field of the same name.
 extension CacheFile {
-    /// Another process may have encrypted a field for the first time.
+    /// Reads the fields from the file, because another process may have encrypted a field for the
+    /// first time.
     func readEncryptedKeys() throws {
         let keys = try Self.encryptedKeys(in: pool)
         encryptedKeys.withLock { $0.merge(keys) { $0.union($1) } }
     }
 
     static func encryptedKeys(in pool: any DatabaseReader) throws -> EncryptedKeys {
-        // One statement sees one moment without a transaction.
+        // A single statement needs no transaction to read a consistent state.
         try pool.unsafeRead { database in
             var keys: EncryptedKeys = [:]
             let rows = try Row.fetchCursor(
@@ -35,9 +36,9 @@ extension CacheStore {
         file.encryptedKeys.withLock { $0[type] ?? [] }
     }
 
-    /// Writes down what edits encrypt for the first time.
+    /// Stores the fields that edits encrypt for the first time.
     ///
-    /// - Returns: what was new; ``remember(_:)`` it after the transaction.
+    /// - Returns: the new fields; pass them to ``remember(_:)`` after the transaction.
     func noteEncryptedFields(
         of edits: [LocalEdit], _ database: Database
     ) throws -> Set<EncryptedField> {
@@ -61,8 +62,8 @@ extension CacheStore {
         file.encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
     }
 
-    /// The changes that must not be sent, by their place in the batch: they have a value in the clear of
-    /// a field that the app encrypts.
+    /// The changes that must not be sent, by their index in the batch: they have a plain value in a
+    /// field that the app encrypts.
     func plainValueFailures(in batch: [OutgoingChange]) -> [Int: SyncFailure] {
         let keys = file.encryptedKeys.withLock { $0 }
         guard !keys.isEmpty else { return [:] }

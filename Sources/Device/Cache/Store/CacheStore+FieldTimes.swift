@@ -4,12 +4,12 @@ import StratusRecords
 import StratusRuntime
 import StratusSync
 
-/// The times of edits: on whose clock, and in which records.
+/// The times of edits, by the service's clock.
 extension CacheStore {
     static func clockOffset(
         of scope: CKDatabase.Scope, in pool: any DatabaseReader
     ) throws -> Int64? {
-        // One statement sees one moment without a transaction.
+        // A single statement needs no transaction to read a consistent state.
         try pool.unsafeRead { database in
             let text = try String.fetchOne(
                 database.cachedStatement(
@@ -19,10 +19,10 @@ extension CacheStore {
         }
     }
 
-    /// Now, in milliseconds since 1970 by the service's clock as far as this device knows it.
+    /// Now in milliseconds since 1970, by this device's estimate of the service's clock.
     var nowMilliseconds: Int64 { clock.nowMilliseconds }
 
-    /// Takes the times from answers of the service, and keeps what they tell of this device's clock.
+    /// Corrects the clock by times in answers of the service, and stores the correction.
     func noteTimes(
         saved: [Int64] = [], fetched: [Int64] = [], _ database: Database
     ) throws {
@@ -30,11 +30,11 @@ extension CacheStore {
         try setFlag(CacheFlag.clockOffset, "\(offset)", database)
     }
 
-    /// Keeps what answers told of this device's clock. The first of them corrects the times of what was
-    /// edited before anything was known of the clock.
+    /// Stores the clock's correction by answers. The first one also corrects the times of edits
+    /// that were made before it.
     ///
     /// To be called before anything is sent.
-    /// - Returns: what observers must hear of; nil where the clock is as it was.
+    /// - Returns: the changes for observers; nil if the correction is unchanged.
     func keepServiceTime() throws -> CacheOutcome? {
         guard clock.isToBeKept else { return nil }
         let before = clock.offsetMilliseconds
@@ -57,7 +57,8 @@ extension CacheStore {
         }
     }
 
-    /// Nothing of the service's is here yet, so all times are of this device's own clock.
+    /// Corrects the times of edits. Nothing was fetched yet, so all times are by this device's own
+    /// clock.
     private func correctEdits(
         by offset: Int64, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -97,14 +98,14 @@ extension CacheStore {
             arguments: [offset])
     }
 
-    /// The field in which records of a type carry the times of their edits; nil where there is none.
+    /// The field for the times of edits in records of a type; nil if there is none.
     func fieldTimesKey(ofType type: String) -> String? {
         guard let key = resolver.fieldTimesKey else { return nil }
         return typesWithoutFieldTimes.withLock { $0.contains(type) } ? nil : key
     }
 
-    /// A change was refused for good. Where the field of times may be the reason, as in a production
-    /// environment whose schema has it not, the record goes without it.
+    /// Handles a change that was refused for good. If the field of times may be the reason, as in a
+    /// production environment whose schema lacks it, the record is sent without it.
     ///
     /// - Returns: whether it is tried again.
     func isTriedWithoutFieldTimes(

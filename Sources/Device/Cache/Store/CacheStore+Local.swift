@@ -5,7 +5,7 @@ import StratusRecords
 import StratusRuntime
 import StratusSync
 
-/// What an app does, online or not.
+/// Edits and deletions by the app, online or offline.
 extension CacheStore {
     /// Writes edits and deletions with their pending changes, in one transaction.
     ///
@@ -25,7 +25,7 @@ extension CacheStore {
         return (outcome, wanted)
     }
 
-    /// The same within a transaction.
+    /// As above, within a transaction.
     ///
     /// - Returns: zones that must be created, and fields to ``remember(_:)`` after the transaction.
     func commit(
@@ -53,14 +53,14 @@ extension CacheStore {
             if try apply(edit, zone, now, database) { outcome.changedIDs.insert(edit.id) }
         }
         for id in deletions {
-            // Where there is no zone, there is nothing to delete.
+            // Without its zone the record is not here.
             guard let zone = try zone(id.zoneID, database) else { continue }
             if try delete(id.name, zone, now, database) { outcome.changedIDs.insert(id) }
         }
         return (wanted, encrypted)
     }
 
-    /// Whether somebody edits a record that was deleted meanwhile, here or elsewhere.
+    /// Whether the edited record was deleted meanwhile, here or elsewhere.
     private func isStale(_ edit: LocalEdit, _ database: Database) throws -> Bool {
         guard edit.isKnown else { return false }
         guard let zone = try zone(edit.id.zoneID, database) else {
@@ -72,7 +72,8 @@ extension CacheStore {
         return try hasTombstone(of: edit.id, database)
     }
 
-    /// Asks whether an edit brings a deleted record back; else the app is told.
+    /// Asks the resolver whether an edit restores a deleted record; if not, it is reported to the
+    /// app.
     private func isBroughtBack(
         _ edit: LocalEdit, _ now: Int64, _ outcome: inout CacheOutcome
     ) throws -> Bool {
@@ -85,13 +86,15 @@ extension CacheStore {
         }
     }
 
-    /// Makes sure that a zone is known; one that was to be deleted, or was refused, is wanted again.
+    /// Makes sure that a zone exists here; one that was to be deleted, or was refused, is wanted
+    /// again.
     func wantedZone(
         _ id: ZoneID, _ wanted: inout [ZoneID], _ database: Database
     ) throws -> ZoneRow {
         let known = try zone(id, database)
         if id.isDefault {
-            // Nobody would fetch it: the default zone has no feed of changes, here as in CloudKit.
+            // The default zone has no change feed, as in CloudKit, so no device would fetch the
+            // record.
             throw CacheError(
                 .invalidZone,
                 "Records in the default zone reach no other device. Save into a zone of your own."
@@ -129,8 +132,8 @@ extension CacheStore {
             try keepKnownAssets(of: &new, over: old, database)
             if old.hasSameContent(as: new) { return false }
         } else {
-            // A record that was deleted here and comes again is still the service's underneath, and
-            // one that was fetched by other means has a change tag too.
+            // A record that was deleted here and is created again still has the service's system
+            // fields, and one that was fetched by other means has a change tag too.
             new = edit.record(system: pending?.base?.system ?? edit.original?.system)
         }
         stampVersion(&new, over: old.map { _ in new })
@@ -143,7 +146,7 @@ extension CacheStore {
         try put(new, zone, database)
         if var row = pending {
             if row.change.kind == .save, let old, row.delivery != .notSent {
-                // The service may have these values without our hearing of it.
+                // The service may have these values although no answer arrived.
                 row.earlier.append(contentsOf: old.marks(ofFieldsThatDifferFrom: new))
             }
             if row.change.kind == .delete {
@@ -164,7 +167,7 @@ extension CacheStore {
         return true
     }
 
-    /// Whether an edit makes a record under the name of one that was deleted, and that the service has or had.
+    /// Whether an edit creates a record with the name of a deleted one that the service has or had.
     private func isMadeAnew(
         _ edit: LocalEdit, over old: RecordSnapshot?, _ pending: PendingRow?,
         _ base: RecordSnapshot?, _ database: Database
@@ -177,8 +180,8 @@ extension CacheStore {
         return try base == nil && hasTombstone(of: edit.id, database)
     }
 
-    /// Notes the time of an edit, in the edit-date field too; always later than the edit before it, so
-    /// that of two quick edits, or of two by clocks that disagree, the second counts as the later.
+    /// Sets the time of an edit, also in the edit-date field; always later than the edit before it,
+    /// so that the second of two edits is later even if clocks disagree.
     private func stamp(
         _ record: inout RecordSnapshot, over old: RecordSnapshot?, _ now: Int64, after last: Int64?
     ) -> Int64 {

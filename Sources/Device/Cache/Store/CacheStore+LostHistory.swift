@@ -3,19 +3,20 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What a full fetch finds of a history that the service lost, as after a restore from a copy.
+/// The history that the service lost, as after a restore from a backup, as found by a full fetch.
 struct LostHistory {
-    /// The last version of the zone that the service and this device have in common.
+    /// The last version of the zone that the service and this device share.
     var lastIntactVersion: Int64
     var sentAgain: [RecordID] = []
     var deletedAgain: [RecordID] = []
 
-    /// Whether a state of a record is one that the service lost. One whose version nobody can tell is not.
+    /// Whether the service lost this state of a record. A state without a readable version does not
+    /// count as lost.
     func contains(_ system: RecordSnapshot.SystemFields) -> Bool {
         system.version.map { $0 > lastIntactVersion } ?? false
     }
 
-    /// What the app must hear of; nil where nothing was lost.
+    /// The event for the app; nil if nothing was lost.
     func event(in zone: ZoneID) -> CacheEvent? {
         guard !sentAgain.isEmpty || !deletedAgain.isEmpty else { return nil }
         return .changesLost(
@@ -24,16 +25,17 @@ struct LostHistory {
     }
 }
 
-/// After a restore of the service: what this device received above the last intact version was lost
-/// there, and is sent again; what is missing at or below it was deleted.
+/// Recovery after a restore of the service: records that this device received above the last intact
+/// version were lost there and are sent again; records that are missing at or below it were
+/// deleted.
 extension CacheStore {
     /// Forgets a zone's token; the next fetch is a full one.
     ///
-    /// - Parameter lastIntactVersion: what the expiry said is intact; nil where it did not say.
+    /// - Parameter lastIntactVersion: the last intact version by the error; nil if it named none.
     func dropToken(of id: ZoneID, lastIntactVersion: Int64?) throws {
         try file.write { database in
             guard let row = try zone(id, database) else { return }
-            // Rows of a full fetch that did not end may be of the history before.
+            // Rows of an unfinished full fetch may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
             try setLastIntactVersion(
                 [known, lastIntactVersion].compactMap(\.self).min(), of: row, database)
@@ -44,14 +46,14 @@ extension CacheStore {
         }
     }
 
-    /// Nil where no full fetch after an expiry is under way, or where the expiry did not say.
+    /// Nil if no full fetch after an expiry is running, or if the error named no version.
     func lostHistory(of zone: ZoneRow, _ database: Database) throws -> LostHistory? {
         guard zone.isRefetching else { return nil }
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
 
-    /// Up to which version this device has the zone's history in common with the service, while a full fetch after an
-    /// expiry is under way; nil else, and where the expiry did not say.
+    /// The last version of the zone that this device and the service share, during a full fetch
+    /// after an expiry; otherwise nil, and if the error named no version.
     func lastIntactVersion(of id: ZoneID) throws -> Int64? {
         try read { database in
             try zone(id, database).flatMap { try lastIntactVersion(of: $0, database) }
@@ -70,9 +72,10 @@ extension CacheStore {
 
     private func flagName(of zone: ZoneRow) -> String { "lastIntactVersion/\(zone.key)" }
 
-    /// The service has a record, and this device may know a later state of it, or its deletion.
+    /// Handles a record of the service of which this device may have a later state, or its
+    /// deletion.
     ///
-    /// - Returns: whether it was dealt with; else the service's record is the newest.
+    /// - Returns: whether it was handled; otherwise the service's record is the newest.
     func meetLost(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
@@ -80,7 +83,7 @@ extension CacheStore {
         guard let history = lost else { return false }
         let isCommon = server.system.map { !history.contains($0) } ?? false
         guard let here = try record(server.id.name, zone, database) else {
-            // It was here, and the service had it before the copy: its deletion came later.
+            // It was here, and the service had it before the backup: its deletion came later.
             guard isCommon,
                 try createsZones
                     ? hasTombstone(of: server.id, database)
@@ -96,7 +99,7 @@ extension CacheStore {
         guard let system = here.system, system.changeTag != server.system?.changeTag,
             history.contains(system), isSentAgain(system)
         else { return false }
-        // What the service has of the common history is what the lost edit went out from.
+        // The service's record of the common history is the base of the lost edit.
         try queue(
             .save, server.id.name, zone, base: isCommon ? server : nil,
             editedMilliseconds: system.modifiedMilliseconds ?? nowMilliseconds, database)
@@ -106,7 +109,8 @@ extension CacheStore {
         return true
     }
 
-    /// A pending edit that went out from a lost state goes out from the service's, with all that was lost.
+    /// Changes the base of a pending edit from a lost state to the service's record, so that it
+    /// includes the lost changes.
     func rebaseLost(
         _ row: inout PendingRow, on server: RecordSnapshot, _ lost: inout LostHistory?,
         _ database: Database
@@ -118,23 +122,23 @@ extension CacheStore {
         let isCommon = server.system.map { !history.contains($0) } ?? false
         row.base = isCommon ? server : nil
         try update(row, database)
-        // Else it is a conflict, which has a report of its own.
+        // Otherwise it is a conflict, which has its own report.
         if isCommon { lost?.sentAgain.append(server.id) }
     }
 
-    /// A full fetch did not bring a record: where its state here is a lost one, it is sent as a new one.
+    /// Handles a record that a full fetch did not contain: if its state here was lost, it is sent
+    /// as a new one.
     ///
     /// - Returns: whether it was lost.
     func sendLost(
         _ name: String, _ zone: ZoneRow, _ lost: inout LostHistory?, _ database: Database
     ) throws -> Bool {
-        // No save makes a share.
+        // A share cannot be created by a save.
         guard let history = lost, let here = try record(name, zone, database),
             let system = here.system, system.sharing == nil, history.contains(system)
         else { return false }
         let row = try pending(name, zone, database)
-        // In the shared database it may be out of sight, and is there again with its owner's device; but not with what
-        // this user wrote.
+        // In the shared database its owner's device sends it again, but not this user's own edits.
         guard row?.change.kind == .save || isSentAgain(system) else { return false }
         if var row {
             try sendAsNew(&row, zone, database)
@@ -148,8 +152,9 @@ extension CacheStore {
         return true
     }
 
-    /// The service names a deletion, and what is here was lost: where it was made under the name of a deleted record, it
-    /// is that one's deletion, which was lost too and repeated.
+    /// Handles a deletion of a record whose state here was lost. If the record was created after
+    /// another one of its name was deleted, the deletion is that of the former record, which was
+    /// lost too and repeated.
     ///
     /// - Returns: whether the record is sent as a new one.
     func sendLostAnew(
@@ -161,8 +166,8 @@ extension CacheStore {
         return try sendLost(name, zone, &lost, database)
     }
 
-    /// Whether a change is refused because the record is gone, another, or older than this device had it, and
-    /// the zone's changes were not asked: they tell whether it was deleted or lost.
+    /// Whether a change was refused because the record is missing, another one, or older than here.
+    /// The zone's changes, not fetched yet, will show whether it was deleted or lost.
     func mayBeLost(_ row: PendingRow, _ server: RecordSnapshot?) -> Bool {
         guard row.change.conflictRounds == 0, !row.isMadeAnew, let base = row.base,
             let version = base.system?.version
@@ -172,15 +177,16 @@ extension CacheStore {
             || server.system?.version.map { $0 < version } ?? false
     }
 
-    /// In the shared database each device brings back what its own user wrote; others may not be allowed to.
+    /// In the shared database each device sends only its own user's edits again, because others may
+    /// not be allowed to.
     private func isSentAgain(_ system: RecordSnapshot.SystemFields) -> Bool {
         createsZones || system.modifierRecordName == ZoneID.currentUserName
     }
 }
 
 extension RecordSnapshot.SystemFields {
-    /// The zone's version at which the service stored this state: before the tag's dot, in base 36 (decision
-    /// 17). Nil in a tag of another form.
+    /// The zone's version at which the service stored this state: the part of the tag before the
+    /// dot, in base 36 (decision 17). Nil for a tag of another form.
     fileprivate var version: Int64? { Self.version(ofTag: changeTag) }
 
     static func version(ofTag tag: String) -> Int64? {

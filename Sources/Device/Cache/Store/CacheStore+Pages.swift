@@ -4,14 +4,14 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What the service tells of a zone's records: pages of changes, each written with its token.
+/// Pages of a zone's changes from the service, each stored with its token.
 extension CacheStore {
-    /// What to fetch a zone's changes with.
+    /// The parameters of a fetch of a zone's changes.
     enum FetchStart {
         case token(String)
         case everything
-        /// The zone is not known here, or not wanted any more: only the database's changes make rows,
-        /// so that a late hint does not bring back what was deleted.
+        /// The zone is unknown here or no longer wanted: only the database's changes create rows,
+        /// so that a late hint does not restore a deleted zone.
         case unknownZone
     }
 
@@ -24,7 +24,7 @@ extension CacheStore {
         return try file.write { database in
             guard let row = try zone(id, database), row.isFetched else { return .unknownZone }
             if let token = row.token, !token.isEmpty { return .token(token) }
-            // A first fetch stays one until it has ended, however often it is begun.
+            // A first fetch remains the first until it has ended, even if it is restarted.
             try database.cachedStatement(
                 sql: """
                     UPDATE zone SET pass = pass + 1, isRefetching =
@@ -41,18 +41,19 @@ extension CacheStore {
         try read { try zone(id, $0)?.isRefetching ?? false }
     }
 
-    /// Whether a hint can say something of a zone that is known here.
+    /// Whether a zone is known here and synced, so that hints about it matter.
     func isFetched(_ id: ZoneID) throws -> Bool {
         try read { try zone(id, $0)?.isFetched ?? false }
     }
 
-    /// Writes a page and its token in one transaction.
+    /// Stores a page and its token in one transaction.
     ///
-    /// Replaying a page changes nothing; a record with a local edit or deletion is never overwritten,
-    /// its base is: the conflict is decided here, so that the next upload goes out with a fresh tag.
+    /// Applying a page again changes nothing. A record with a local edit or deletion is never
+    /// overwritten; only its base is. The conflict is resolved here, so that the next upload has
+    /// the current change tag.
     func apply(_ page: ZonePage, of id: ZoneID) throws -> CacheOutcome {
         try write { database, outcome in
-            // A zone that was deleted here while the page was under way stays empty.
+            // A zone that was deleted here during the request stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
             let pendingCount = try Int.fetchOne(
                 database.cachedStatement(
@@ -115,7 +116,7 @@ extension CacheStore {
         }
     }
 
-    /// All of a zone was fetched that there is.
+    /// Ends a fetch of a zone: all its changes are here.
     private func ended(
         _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
@@ -130,14 +131,15 @@ extension CacheStore {
         try forgetSentTags(of: zone, database)
     }
 
-    /// The records of a full fetch in the order of their names, so that each page of the file's index of names is
-    /// written once in the transaction; names such as UUIDs are in no order.
+    /// The records of a full fetch in the order of their names, so that each page of the index of
+    /// names is written once in the transaction; names such as UUIDs arrive in random order.
     private func inOrderOfRows(_ page: ZonePage, of zone: ZoneRow) -> [FetchedRecord] {
         zone.isRefetching ? page.records.sorted { $0.name < $1.name } : page.records
     }
 
-    /// While a zone is filled, rows go all over that index: what a transaction changes shall fit into memory, and the log
-    /// is carried into the file after several of them. 16 MB and 32 MB; else SQLite's own figures.
+    /// During a full fetch, rows are inserted throughout the index: the cache should hold what a
+    /// transaction changes, and the log is checkpointed only after several transactions. 16 MB and
+    /// 32 MB; otherwise SQLite's defaults.
     private func makeRoom(isFilling: Bool, _ database: Database) throws {
         try database.execute(
             sql: isFilling
@@ -145,13 +147,13 @@ extension CacheStore {
                 : "PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000")
     }
 
-    /// Whether there is nothing about a record that this device knows better: no field of its type that the
-    /// app encrypts, and no version.
+    /// Whether a record can be stored as received: the app encrypts no field of its type, and its
+    /// type has no versions.
     private func isKeptAsItCame(_ row: FetchedRow) -> Bool {
         versions.declarations[row.type] == nil && encryptedKeys(ofType: row.type).isEmpty
     }
 
-    /// The service's record takes the place of a row without local edits.
+    /// Replaces a row without local edits by the service's record.
     private func takeOver(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
@@ -168,15 +170,16 @@ extension CacheStore {
         outcome.changedIDs.insert(server.id)
     }
 
-    /// What a full fetch did not bring was lost, if this device received it above the last intact version,
-    /// or else is deleted. Where the service does not name that version, nobody can say which: the app gets
-    /// it, with nothing that the service once knew.
+    /// Handles records that a full fetch did not contain: those that this device received above the
+    /// last intact version were lost, the others deleted. If the service does not name that version
+    /// it is unknown which: the records are reported to the app, without the service's system
+    /// fields.
     private func reconcile(
         _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
-        // A new record that may have arrived is a missing one too, in a zone that was fetched before; but where its
-        // deletion would have been named, it did not.
+        // A new record that may have arrived counts as missing too, in a zone that was fetched
+        // before; but if deletions are reported and its own is not, it did not arrive.
         let areDeletionsNamed =
             try zone.isFirstFetch || lost != nil && !isRemade(zone, database)
         let names = try String.fetchAll(
@@ -201,8 +204,8 @@ extension CacheStore {
         if !missing.isEmpty { outcome.events.append(.recordsMissing(missing)) }
     }
 
-    /// All changes of a zone are here: also the deletions of records whose names are used again, which
-    /// wait for that.
+    /// Notes that all changes of a zone are here, including deletions of records whose names are
+    /// used again: the new records can be sent.
     private func heardOfDeletions(in zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
@@ -212,7 +215,7 @@ extension CacheStore {
         ).execute(arguments: [zone.key])
     }
 
-    /// The service deleted a record, here or elsewhere.
+    /// Handles a deletion that the service reports.
     func meetDeletion(
         of name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -226,11 +229,12 @@ extension CacheStore {
             return
         }
         if row.base == nil {
-            // Made here, and the deletion is that of a former record; unless what was sent arrived.
+            // The record was created here and the deletion is that of a former one, unless this one
+            // was sent and arrived.
             guard row.delivery != .notSent, !row.isMadeAnew else { return }
         }
         if try row.isMadeAnew && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
-            // It is the old one that is deleted.
+            // The deletion is that of the former record.
             try sendAsNew(&row, zone, database)
             return
         }

@@ -3,7 +3,7 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// What an app reads, online or not.
+/// Reads by the app, online or offline.
 extension CacheStore {
     func record(_ id: RecordID) throws -> RecordSnapshot? {
         try read { database in
@@ -100,8 +100,8 @@ extension CacheStore {
         status.reportCount += counts[4]
     }
 
-    /// Records are counted in an index: their table has all fields. Of those that the service does not have each
-    /// waits to be sent.
+    /// Records are counted in an index, because their table has all fields. Each record that the
+    /// service does not have is pending.
     var countsSQL: String {
         """
         SELECT (SELECT count(*) FROM pending

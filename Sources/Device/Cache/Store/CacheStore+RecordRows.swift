@@ -4,13 +4,13 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What a transaction did to a record's row.
+/// A transaction's change of a record's row.
 enum WrittenRow: Sendable {
-    /// The record as it is here now.
+    /// The record was written; this is its new state.
     indirect case put(RecordSnapshot)
-    /// The same of one that came as it lies here now.
+    /// The record was stored as it was received.
     case fetched(FetchedRow)
-    /// Only what the service says of it is new; the fields are those of the row.
+    /// Only its system fields changed.
     case system
     case removed
 
@@ -22,8 +22,8 @@ enum WrittenRow: Sendable {
     }
 }
 
-/// The gate to the table `record`: every row of it is written here and nowhere else, inside a transaction
-/// of `CacheStore.write`. What hangs on a row is brought up to date in the same step.
+/// All writes to the table `record`: its rows are written only here, inside a transaction of
+/// `CacheStore.write`, and derived rows are updated in the same step.
 extension CacheStore {
     func put(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws {
         let statement = try database.cachedStatement(
@@ -53,10 +53,11 @@ extension CacheStore {
         try maintain(.put(record), key, record.id, database)
     }
 
-    /// Puts a record that is new here as it came.
+    /// Inserts a new record as it was received.
     ///
-    /// - Parameter types: the declared types as the transaction has them.
-    /// - Returns: whether there was none of its name; else nothing is written.
+    /// - Parameter types: the declared types in the transaction.
+    /// - Returns: whether it was inserted; false, without a write, if there is a record of its
+    ///   name.
     func insert(
         _ row: FetchedRow, _ zone: ZoneRow, _ types: inout [String: IndexedType],
         _ database: Database
@@ -83,7 +84,7 @@ extension CacheStore {
         return true
     }
 
-    /// Notes what the service says of a record whose fields stay as they are here.
+    /// Writes the system fields of a record whose fields stay unchanged.
     func putSystem(
         _ system: RecordSnapshot.SystemFields?, of name: String, _ zone: ZoneRow,
         _ database: Database
@@ -100,13 +101,13 @@ extension CacheStore {
         try maintain(.system, row[0], RecordID(name: name, zoneID: zone.id), database)
     }
 
-    /// Notes that a full fetch brought a record as it is here; nothing hangs on that.
+    /// Notes that a full fetch contained a record that is unchanged; derived rows stay the same.
     func putPass(of name: String, _ zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(sql: "UPDATE record SET pass = ? WHERE zone = ? AND name = ?")
             .execute(arguments: [zone.pass, zone.key, name])
     }
 
-    /// Forgets what the service says of a zone's records.
+    /// Removes the system fields of a zone's records.
     func removeSystem(ofRecordsIn zone: ZoneRow, _ database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "UPDATE record SET system = NULL WHERE zone = ? RETURNING id, name, type")
@@ -116,10 +117,10 @@ extension CacheStore {
         }
     }
 
-    /// Removes a record, and remembers that it was here.
+    /// Removes a record, and adds its tombstone.
     ///
-    /// - Parameter milliseconds: when it was deleted here; nil for what others deleted.
-    /// - Returns: whether it was.
+    /// - Parameter milliseconds: when it was deleted here; nil if it was deleted elsewhere.
+    /// - Returns: whether the record was here.
     @discardableResult
     func removeRecord(
         _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil, _ database: Database
@@ -140,9 +141,9 @@ extension CacheStore {
         return true
     }
 
-    /// Removes all records of a zone, which gets a tombstone as a whole where it should have one.
+    /// Removes all records of a zone; the zone gets a tombstone if it should have one.
     ///
-    /// - Returns: which they were.
+    /// - Returns: the removed records.
     @discardableResult
     func removeRecords(of zone: ZoneRow, _ database: Database) throws -> [RecordID] {
         let statement = try database.cachedStatement(
@@ -164,15 +165,15 @@ extension CacheStore {
         try file.update(type, database)
     }
 
-    /// Brings up to date what is derived from a record's row: whoever keeps such rows adds a call here.
+    /// Updates the rows that are derived from a record's row; add a call here for new ones.
     ///
-    /// - Parameter key: `record.id`. Rows that refer to it with `ON DELETE CASCADE` are gone already where
-    ///   the record is.
+    /// - Parameter key: `record.id`. If the record was deleted, rows that refer to it with `ON
+    ///   DELETE CASCADE` are deleted already.
     private func maintain(
         _ written: WrittenRow, _ key: Int64, _ id: RecordID, _ database: Database
     ) throws {
         writtenRows.withLock { rows in
-            // A record that was put and then confirmed has new fields all the same.
+            // A record that was written and then confirmed in one transaction still has new fields.
             if case .system = written, rows[id]?.hasFields == true { return }
             rows[id] = written
         }

@@ -3,17 +3,17 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A deletion that the service lost, or never got before it lost the record: another device, which knows nothing of it,
-/// sends the record again.
+/// Repeats deletions that the service lost, or never got before it lost the record: another device,
+/// which does not know of the deletion, sends the record again.
 extension CacheStore {
     private func lossName(of zone: ZoneRow) -> String { "historyLost/\(zone.key)" }
 
-    /// Notes that the service lost history of a zone, now.
+    /// Notes that the service has now lost history of a zone.
     func noteLoss(in zone: ZoneRow, _ database: Database) throws {
         try setText("\(nowMilliseconds)", named: lossName(of: zone), database)
     }
 
-    /// When this device heard last that the service had lost history of the zone; nil if never.
+    /// When this device last learned that the service lost history of the zone; nil if never.
     func lossMilliseconds(in zone: ZoneRow, _ database: Database) throws -> Int64? {
         try text(named: lossName(of: zone), database).flatMap { Int64($0) }
     }
@@ -22,10 +22,12 @@ extension CacheStore {
         try setText(nil, named: lossName(of: zone), database)
     }
 
-    /// Deletes a record again that came back after a loss, with later edits too, and was made before its deletion here. One
-    /// that was made later is another. In the shared database too: what others deleted, or hid, has no time here.
+    /// Deletes a record again that came back after a loss, even with later edits, if it was created
+    /// before its deletion here; one that was created later is a new record. This applies to the
+    /// shared database too: deletions by others have no time here.
     ///
-    /// Also what was deleted after the loss was heard of: where the service had it no more, nobody heard of that.
+    /// It includes records that were deleted after the loss was noticed: if the service no longer
+    /// had the record, no other device learned of the deletion.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
         of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
@@ -40,8 +42,8 @@ extension CacheStore {
         return true
     }
 
-    /// Whether a record that has a pending deletion, and seems to be another than was deleted, is the deleted one,
-    /// which somebody sent again after a loss.
+    /// Whether a record with a pending deletion that seems to be a new one is the deleted record,
+    /// sent again after a loss.
     func isSentAgain(
         _ server: RecordSnapshot, _ deletion: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
@@ -50,17 +52,17 @@ extension CacheStore {
         return wasThere(server, at: deletion.editedMilliseconds)
     }
 
-    /// Tells the app of records that came back and were deleted again.
+    /// Reports to the app the records that came back and were deleted again.
     func tell(ofReturned ids: [RecordID], in zone: ZoneID, _ outcome: inout CacheOutcome) {
         var lost = LostHistory(lastIntactVersion: 0)
         lost.deletedAgain = ids
         if let event = lost.event(in: zone) { outcome.events.append(event) }
     }
 
-    /// Whether a record of the service was made under the name of the one that was deleted here, or elsewhere, as far as
-    /// its times tell: no deletion of that one takes it, whichever came first.
+    /// Whether a record of the service is a new one with the name of one that was deleted here or
+    /// elsewhere, by its times: a deletion of the former record must not delete it.
     ///
-    /// - Parameter base: the deleted one, as far as the deletion that is pending has it.
+    /// - Parameter base: the deleted record, if the pending deletion has it.
     func isMadeAnew(
         _ server: RecordSnapshot, after base: RecordSnapshot? = nil, _ database: Database
     ) throws -> Bool {
@@ -76,17 +78,17 @@ extension CacheStore {
         return made > known.compactMap(\.self).max() ?? .min
     }
 
-    /// When a record was made under the name of one that was deleted; nil for the first of its name.
+    /// When a record was created with the name of a deleted one; nil for the first of its name.
     func madeAnewMilliseconds(_ record: RecordSnapshot) -> Int64? {
         fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).madeAnewMilliseconds }
     }
 
-    /// Whether a record was there at a time, as far as it tells: a value of it is as old.
+    /// Whether a record existed at a time, which it shows by a value that is as old.
     func wasThere(_ record: RecordSnapshot, at milliseconds: Int64) -> Bool {
         guard let key = fieldTimesKey(ofType: record.type) else { return false }
         let times = FieldTimes(record[key])
         let known = record.fields.compactMap { field in
-            // Others have counts and places of elements.
+            // Fields with other rules store counts and positions of elements, not times.
             resolver.fieldRules[field.name] ?? .editDate == .editDate
                 ? times.milliseconds(of: field, field.name) : nil
         }
@@ -94,7 +96,7 @@ extension CacheStore {
         return oldest <= milliseconds
     }
 
-    /// When a record was deleted on this device; nil for what others deleted.
+    /// When a record was deleted on this device; nil if it was deleted elsewhere.
     func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
         try deletionMilliseconds(id.zoneID, id.name, database)
     }
@@ -114,19 +116,20 @@ extension CacheStore {
 
     private static let databaseLossName = "databaseLost"
 
-    /// When a zone was deleted on this device; nil for what others deleted, and in the shared database: who leaves a
-    /// zone deletes nothing in it.
+    /// When a zone was deleted on this device; nil if it was deleted elsewhere, and in the shared
+    /// database, where leaving a zone deletes nothing in it.
     func deletionMilliseconds(ofZone id: ZoneID, _ database: Database) throws -> Int64? {
         createsZones ? try deletionMilliseconds(id, "", database) : nil
     }
 
-    /// Notes that the service lost history of the database, now.
+    /// Notes that the service has now lost history of the database.
     func noteLossOfDatabase(_ database: Database) throws {
         try setText("\(nowMilliseconds)", named: Self.databaseLossName, database)
     }
 
-    /// A zone that was deleted here is there again, after a loss that may have taken the deletion: a device that never heard of
-    /// it has made the zone anew with the records that were deleted, which go again, each by itself.
+    /// Handles a zone that was deleted here and exists again after a loss that may include the
+    /// deletion: a device that did not know of it has created the zone again with the deleted
+    /// records, which are deleted again one by one.
     func noteLoss(inReturned row: ZoneRow, _ database: Database) throws {
         guard let deleted = try deletionMilliseconds(ofZone: row.id, database),
             let lost = try text(named: Self.databaseLossName, database).flatMap({ Int64($0) }),
@@ -153,7 +156,7 @@ extension CacheStore {
         try setText(generation.map { "\($0)" }, named: generationName(of: row), database)
     }
 
-    /// Whether a zone was deleted and made again since it was fetched.
+    /// Whether a zone was deleted and created again since it was fetched.
     func isRemade(_ row: ZoneRow, _ database: Database) throws -> Bool {
         try text(named: remakingName(of: row), database) != nil
     }
@@ -162,9 +165,9 @@ extension CacheStore {
         try setText(nil, named: remakingName(of: row), database)
     }
 
-    /// Remembers which of the zones of its name was deleted: its number, and where records of it were here the last change
-    /// token, as after a loss another one may be given the same number. Where there is no number, what was remembered before
-    /// stays.
+    /// Remembers which of the zones of a name was deleted: its generation and, if records of it
+    /// were here, its last change token, because after a loss another zone may get the same
+    /// generation. Without a generation the former values stay.
     func keepGeneration(
         ofDeleted row: ZoneRow, hadRecords: Bool, _ database: Database
     ) throws {
@@ -175,8 +178,9 @@ extension CacheStore {
         try setGeneration(nil, of: row, database)
     }
 
-    /// After a loss, the zones of the service that may be ones that were deleted before it, here or elsewhere, each with the
-    /// last change token of the deleted one: whether the service knows its history tells.
+    /// After a loss, the zones of the service that may have been deleted before it, here or
+    /// elsewhere, each with the last change token of the deleted zone: if the service accepts the
+    /// token, it is that zone.
     func zonesPerhapsDeleted(in page: DatabasePage) throws -> [ZoneID: String] {
         try read { database in
             guard createsZones, try flag(CacheFlag.isDatabaseTokenExpired, database) != nil

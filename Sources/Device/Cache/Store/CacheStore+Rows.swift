@@ -11,7 +11,7 @@ extension CacheStore {
         return try Row.fetchOne(statement, arguments: [id.name, id.ownerName]).map { ZoneRow($0) }
     }
 
-    /// The row of a zone, made if need be.
+    /// The row of a zone, inserted if it does not exist.
     func zone(_ id: ZoneID, orMake state: ZoneRow.State, _ database: Database) throws -> ZoneRow {
         if let row = try zone(id, database) { return row }
         try database.cachedStatement(
@@ -48,12 +48,12 @@ extension CacheStore {
 
     // MARK: What was here
 
-    /// Whether a record was here and was deleted; says nothing of one that is here.
+    /// Whether a record was here and was deleted; meaningless for a record that is here.
     func hasTombstone(of id: RecordID, _ database: Database) throws -> Bool {
         try hasTombstone(id.zoneID, id.name, database)
     }
 
-    /// Whether a zone was here and was deleted; says nothing of one that is here.
+    /// Whether a zone was here and was deleted; meaningless for a zone that is here.
     func hasTombstone(of zone: ZoneID, _ database: Database) throws -> Bool {
         try hasTombstone(zone, "", database)
     }
@@ -71,8 +71,8 @@ extension CacheStore {
     }
 
     /// - Parameters:
-    ///   - milliseconds: when it was deleted here; nil for what others deleted.
-    ///   - madeAnew: which of the records of its name it was.
+    ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
+    ///   - madeAnew: when the deleted record was created again; nil for the first of its name.
     func addTombstone(
         _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, madeAnew: Int64? = nil,
         _ database: Database
@@ -87,9 +87,10 @@ extension CacheStore {
         ])
     }
 
-    /// Remembers that a zone was here; that speaks for its records too.
+    /// Adds the tombstone of a zone, which stands for its records too.
     ///
-    /// - Parameter milliseconds: when it was deleted here; nil for what others deleted, which takes no time away.
+    /// - Parameter milliseconds: when it was deleted here; nil if it was deleted elsewhere, which
+    ///   keeps a known time.
     func addTombstone(
         of zone: ZoneID, deleted milliseconds: Int64?, _ database: Database
     ) throws {
@@ -105,7 +106,7 @@ extension CacheStore {
             .execute(arguments: [row.sequence])
     }
 
-    /// Writes a pending change that exists; edits keep their place in the queue.
+    /// Updates a pending change, which keeps its place in the queue.
     func update(_ row: PendingRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
@@ -123,7 +124,7 @@ extension CacheStore {
         ])
     }
 
-    /// Queues a change of a record that has none.
+    /// Queues a change of a record without a pending one.
     func queue(
         _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
         editedMilliseconds: Int64, isMadeAnew: Bool = false, _ database: Database
@@ -141,7 +142,7 @@ extension CacheStore {
         if isMadeAnew { try needFetch(of: zone, database) }
     }
 
-    /// Lets a zone be fetched before long, also after a restart.
+    /// Marks a zone to be fetched soon, also after a restart.
     func needFetch(of zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(sql: "UPDATE zone SET needsFetch = 1 WHERE id = ?")
             .execute(arguments: [zone.key])
@@ -162,27 +163,27 @@ extension CacheStore {
     }
 }
 
-/// What is said once, of a database or of the file as a whole.
+/// Flags of a database or of the file as a whole.
 enum CacheFlag: String {
     case databaseToken
     case isSubscriptionSaved
-    /// The user whose file this is.
+    /// The file's user.
     case userRecordName
-    /// The service has lost track of what this device knows.
+    /// The database's change token has expired.
     case isDatabaseTokenExpired
     /// By how many milliseconds the service's clock is ahead of this device's.
     case clockOffset
-    /// By how many milliseconds the times of edits were moved that were made before any answer was heard.
+    /// By how many milliseconds the times of edits before the first answer were corrected.
     case firstClockOffset
     /// Syncing is turned off.
     case isDisabled
-    /// Records were made while nobody was signed in, before the file was anybody's.
+    /// Records were made while nobody was signed in, before the file had a user.
     case isMadeByNobody
-    /// All zones of the service go, those too that this device does not know.
+    /// All zones of the service are being deleted, including those that this device does not know.
     case isErasing
-    /// What the service's last answer told of the account: a `CacheAccount`.
+    /// The account's state by the service's last answer: a `CacheAccount`.
     case account
-    /// When changes were fetched last, and when one was confirmed.
+    /// When changes were last fetched, and when one was last confirmed.
     case lastFetch
     case lastSend
 

@@ -2,17 +2,18 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// What the service acknowledged above a zone's token: no token tells whether it was lost, as by a restore of an older
-/// copy, so the tags of it are asked about with the next fetch.
+/// The change tags of saves that the service confirmed after a zone's token. The token does not
+/// show whether such a save was lost, as by a restore from a backup, so the next fetch asks about
+/// these tags.
 extension CacheStore {
-    /// How many epochs' tags a zone keeps; the oldest give way.
+    /// The maximum number of epochs whose tags are kept for a zone; the oldest are dropped.
     private static let sentTagLimit = 16
 
     private func sentTagsName(of zone: ZoneRow) -> String { "sentTags/\(zone.key)" }
 
     /// The newest change tag of each epoch that this device got for saves and deletions since the zone's token.
     ///
-    /// - Returns: none while a full fetch finds out what was lost.
+    /// - Returns: none during a full fetch, which finds lost changes itself.
     func sentTags(of id: ZoneID) throws -> [String] {
         try read { database in
             guard let zone = try zone(id, database),
@@ -27,7 +28,7 @@ extension CacheStore {
             ?? []
     }
 
-    /// Notes the tags of saves and deletions that were acknowledged.
+    /// Adds the tags of saves and deletions that were confirmed.
     func addSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
         var newest = try sentTags(of: zone, database)
         for tag in tags {
@@ -45,15 +46,15 @@ extension CacheStore {
             database)
     }
 
-    /// The zone's token covers all that was sent, or nothing of it is left.
+    /// Removes the tags: the zone's token covers all that was sent, or nothing of it is left.
     func forgetSentTags(of zone: ZoneRow, _ database: Database) throws {
         try setText(nil, named: sentTagsName(of: zone), database)
     }
 
     private func aheadName(of zone: ZoneRow) -> String { "ahead/\(zone.key)" }
 
-    /// Notes that something of a zone was fetched which may be newer than the database's token: not because the database's
-    /// changes named it.
+    /// Notes that a zone was fetched without being named in the database's changes, so that its
+    /// records may be newer than the database's token.
     func noteAhead(_ zone: ZoneRow, _ database: Database) throws {
         let isNamed = try Bool.fetchOne(
             database.cachedStatement(sql: "SELECT needsFetch FROM zone WHERE id = ?"),
@@ -63,8 +64,8 @@ extension CacheStore {
         try setText("1", named: aheadName(of: zone), database)
     }
 
-    /// Lets zones be fetched that the database's changes would name for what was saved or fetched there, if the service
-    /// still had it.
+    /// Marks zones to be fetched in which something was saved or fetched but which the database's
+    /// changes do not name, because the service may have lost it.
     func fetchZonesAhead(butFor named: Set<ZoneID>, _ database: Database) throws {
         let rows = try Row.fetchAll(
             database.cachedStatement(
@@ -84,11 +85,11 @@ extension CacheStore {
     // MARK: Zones
 
     private static let zonesTokensName = "zonesTokens"
-    /// How many of them are kept; the oldest give way.
+    /// The maximum number of these tokens; the oldest are dropped.
     private static let zonesTokenLimit = 16
 
-    /// The tokens of the database that the service gave as it made or deleted zones since the last fetch. All of them: it
-    /// may have lost the history of one between two.
+    /// The database's tokens that the service returned when it created or deleted zones since the
+    /// last fetch. All are kept, because the service may have lost the history between two of them.
     func zonesTokens() throws -> [String] { try read { try zonesTokens($0) } }
 
     private func zonesTokens(_ database: Database) throws -> [String] {
@@ -96,7 +97,7 @@ extension CacheStore {
             ?? []
     }
 
-    /// Notes the token of what was done.
+    /// Adds the token that creating or deleting a zone returned.
     func addZonesToken(_ token: String, _ database: Database) throws {
         let tokens = try zonesTokens(database) + [token]
         try setText(
@@ -104,7 +105,7 @@ extension CacheStore {
             named: Self.zonesTokensName, database)
     }
 
-    /// The database's own token covers what was done, or was dropped.
+    /// Removes the tokens: the database's own token covers them, or was dropped.
     func forgetZonesTokens(_ database: Database) throws {
         try setText(nil, named: Self.zonesTokensName, database)
     }

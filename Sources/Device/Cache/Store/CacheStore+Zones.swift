@@ -5,9 +5,9 @@ import StratusRecords
 import StratusRuntime
 import StratusSync
 
-/// Zones, and what the service tells of a database.
+/// Zones, and the changes of a database from the service.
 extension CacheStore {
-    /// What a session must know to start on this file.
+    /// The state that a session needs to start with this file.
     func backlog() throws -> SyncBacklog {
         let hasPending = try hasSendable()
         let unanswered = Set(try zonesWithUnanswered())
@@ -31,7 +31,7 @@ extension CacheStore {
                     backlog.zonesToReplace.append(zone.id)
                 case .refused, .detached: break
                 case .existing:
-                    // Nothing is sent into one that was never fetched.
+                    // Nothing is sent into a zone that was never fetched.
                     if row[7] as Bool || zone.token == nil || unanswered.contains(zone.id) {
                         backlog.zonesToFetch.append(zone.id)
                     }
@@ -42,13 +42,14 @@ extension CacheStore {
     }
 
     func databaseToken() throws -> String? {
-        // An empty one says that a sync engine of the app has the token.
+        // An empty token means that a sync engine of the app has the token.
         try read { try flag(CacheFlag.databaseToken, $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Forgets the token, and the subscription: what lost track of one may have lost the other.
+    /// Removes the token and the subscription, because a service that lost one may have lost the
+    /// other.
     ///
-    /// - Parameter lastIntactVersion: what the expiry said is intact; nil where it did not say.
+    /// - Parameter lastIntactVersion: the last intact version by the error; nil if it named none.
     func dropDatabaseToken(lastIntactVersion: Int64?) throws {
         try file.write { database in
             let known = try self.lastIntactDatabaseVersion(database)
@@ -62,7 +63,7 @@ extension CacheStore {
         }
     }
 
-    /// After an expiry, the version up to which this device has heard of the deletions of zones.
+    /// After an expiry, the version up to which this device knows the deletions of zones.
     func lastIntactDatabaseVersion() throws -> Int64? {
         try read { try lastIntactDatabaseVersion($0) }
     }
@@ -72,14 +73,14 @@ extension CacheStore {
             .flatMap { Int64($0.dropFirst("version ".count)) }
     }
 
-    /// Makes the file a user's, if it is nobody's yet.
+    /// Sets the file's user, if it has none yet.
     ///
-    /// - Returns: whether it is theirs.
+    /// - Returns: whether the file belongs to this user.
     func claim(for userRecordName: String) throws -> Bool {
         let owner = try read { try flag(CacheFlag.userRecordName, $0) }
         if let owner { return owner == userRecordName }
         return try file.write { database in
-            // Another process may have been first.
+            // Another process may have set the user first.
             if let owner = try flag(CacheFlag.userRecordName, database) {
                 return owner == userRecordName
             }
@@ -96,7 +97,7 @@ extension CacheStore {
         }
     }
 
-    /// What the app wants of a zone; nil where none is known.
+    /// The state of a zone; nil if it is unknown.
     func state(of id: ZoneID) throws -> ZoneRow.State? {
         try read { try zone(id, $0)?.state }
     }
@@ -105,7 +106,7 @@ extension CacheStore {
         try file.write { try setFlag(CacheFlag.isSubscriptionSaved, "1", $0) }
     }
 
-    /// Wants a zone before it has records.
+    /// Adds a zone that must be created, before it has records.
     func wantZone(_ id: ZoneID) throws -> Bool {
         try file.write { database in
             var wanted: [ZoneID] = []
@@ -115,7 +116,7 @@ extension CacheStore {
         }
     }
 
-    /// Deletes a zone here at once, and on the service later, known here or not.
+    /// Deletes a zone here at once and on the service later, even if it is unknown here.
     func unwantZone(_ id: ZoneID) throws -> CacheOutcome {
         try write { database, outcome in
             guard !id.isDefault else {
@@ -132,7 +133,8 @@ extension CacheStore {
         }
     }
 
-    /// Writes down what became of zones; what waits for a refused one is set aside with it.
+    /// Stores the outcome of creating and deleting zones; the changes in a refused one are set
+    /// aside with it.
     @discardableResult
     func zonesModified(
         created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:],
@@ -164,7 +166,7 @@ extension CacheStore {
         }
     }
 
-    /// Whatever was set aside because its zone could not be made has another chance.
+    /// Retries the changes that were set aside because their zone could not be created.
     private func zoneIsThere(_ row: ZoneRow, _ database: Database) throws {
         try setState(.existing, of: row, database)
         try database.execute(
@@ -184,7 +186,7 @@ extension CacheStore {
                     WHERE zone = ? AND errorCode IS NULL
                     """, arguments: [failure.code.rawValue, failure.message, row.key])
         case .unwanted, .replaced:
-            // It stays at the service, so it comes back here.
+            // The zone still exists at the service, so it is fetched again.
             try database.execute(
                 sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
@@ -194,15 +196,16 @@ extension CacheStore {
         outcome.events.append(.zoneSetAside(CKRecordZone.ID(row.id), failure))
     }
 
-    /// Writes all pages of the database's changes and the last token in one transaction.
+    /// Stores all pages of the database's changes and the last token in one transaction.
     ///
-    /// Which zones changed is remembered with the token, so that a crash before they are fetched loses
-    /// nothing. After a full answer, zones that it does not name are gone; but where the service has
-    /// lost track, as after a restore, they are made anew with what is here of them.
+    /// The changed zones are stored with the token, so that a crash before they are fetched loses
+    /// nothing. Zones that a full answer does not name are deleted here; but if the service lost
+    /// history, as after a restore, they are created again with the records that are here.
     /// - Parameters:
     ///   - doubted: zones that are missing at the service.
-    ///   - returned: zones that were deleted before the service lost track, and are there again; they are deleted again.
-    /// - Returns: the outcome, zones that are gone, and zones to create anew.
+    ///   - returned: zones that were deleted before the service lost history and exist again; they
+    ///     are deleted again.
+    /// - Returns: the outcome, zones that were deleted, and zones to create again.
     func apply(
         _ pages: DatabasePage, isFull: Bool, doubted: [ZoneID] = [], returned: Set<ZoneID> = []
     ) throws -> (outcome: CacheOutcome, gone: [ZoneID], recreated: [ZoneID]) {
@@ -211,16 +214,16 @@ extension CacheStore {
         let outcome = try write { database, outcome in
             for (id, reason) in pages.deleted {
                 guard let row = try zone(id, database), row.state != .wanted else { continue }
-                // It was made again since, and all of it is still to be fetched.
+                // It was created again since and must still be fetched as a whole.
                 if row.state == .existing, row.isNew, pages.changed.contains(id) { continue }
                 try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
             }
-            // After its deletion: a zone that both name was made again.
+            // After the deletions: a zone in both lists was created again.
             let isErasing = try isFull && flag(CacheFlag.isErasing, database) != nil
             let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 if try isErasing && isErased(id, database) { continue }
-                // Unless the app has made one of that name meanwhile.
+                // Unless the app has created one of that name meanwhile.
                 if returned.contains(id), try zone(id, database) == nil {
                     try setUnwanted(try zone(id, orMake: .unwanted, database), database)
                     outcome.events.append(
@@ -230,7 +233,7 @@ extension CacheStore {
                 let isNew = try zone(id, database) == nil
                 let row = try zone(id, orMake: .existing, database)
                 if isNew { try noteLoss(inReturned: row, database) }
-                // Somebody else could make it.
+                // Another device was able to create it.
                 if row.state == .refused { try zoneIsThere(row, database) }
                 try database.cachedStatement(
                     sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?"
@@ -241,7 +244,8 @@ extension CacheStore {
             try fetchZonesAhead(butFor: named, database)
             for row in try absentZones(isFull: isFull, doubted: doubted, database)
             where !named.contains(row.id) && !row.id.isDefault {
-                // Nobody is known to have deleted it: what is here, or was deleted here, may be all there is.
+                // No deletion of the zone is known, so the records and deletions here may be the
+                // only copies.
                 let isLost =
                     try isTrackLost && (hasContent(row, database) || hasDeletions(row, database))
                     || doubted.contains(row.id) && hasContent(row, database)
@@ -264,7 +268,7 @@ extension CacheStore {
         return (outcome, gone, recreated)
     }
 
-    /// A fetch told that a zone was removed by the person.
+    /// Handles a fetch that reports that the person removed a zone.
     func purge(_ id: ZoneID) throws -> (outcome: CacheOutcome, recreated: [ZoneID]) {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
@@ -275,7 +279,7 @@ extension CacheStore {
         return (outcome, recreated)
     }
 
-    /// Zones that the service does not have, as far as an answer shows.
+    /// Zones that a full answer of the service does not name.
     private func absentZones(
         isFull: Bool, doubted: [ZoneID], _ database: Database
     ) throws -> [ZoneRow] {
@@ -295,7 +299,8 @@ extension CacheStore {
                 """, arguments: [row.key, row.key]) ?? false
     }
 
-    /// Whether this device deleted records of a zone, which others may send again after a loss.
+    /// Whether this device deleted records of a zone, which other devices may send again after a
+    /// loss.
     private func hasDeletions(_ row: ZoneRow, _ database: Database) throws -> Bool {
         try Bool.fetchOne(
             database,
@@ -306,7 +311,7 @@ extension CacheStore {
                 """, arguments: [row.key, row.id.ownerName, row.id.name]) ?? false
     }
 
-    /// - Parameter reason: nil where nobody said that the zone was deleted: it is missing.
+    /// - Parameter reason: nil if the zone is missing without a reported deletion.
     private func zoneDeleted(
         _ row: ZoneRow, _ reason: ZoneDeletionReason?, _ gone: inout [ZoneID],
         _ recreated: inout [ZoneID], _ outcome: inout CacheOutcome, _ database: Database
@@ -330,7 +335,7 @@ extension CacheStore {
         if reason == nil { try setGeneration(nil, of: row, database) }
         let lost = try removeContent(of: row, deleted: nil, &outcome, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
-        // The app itself asked for the deletion of an unwanted zone.
+        // The app itself deleted an unwanted zone, so it is not reported.
         guard row.state == .existing else { return }
         outcome.events.append(
             .zoneDeleted(
@@ -338,7 +343,7 @@ extension CacheStore {
                 lostChanges: lost.map { CKRecord.ID($0) }))
     }
 
-    /// - Parameter milliseconds: when the zone was deleted here; nil for what others deleted.
+    /// - Parameter milliseconds: when the zone was deleted here; nil if it was deleted elsewhere.
     /// - Returns: the records whose changes were pending.
     func removeContent(
         of row: ZoneRow, deleted milliseconds: Int64?, _ outcome: inout CacheOutcome,
@@ -365,8 +370,8 @@ extension CacheStore {
         try forgetRemaking(of: row, database)
     }
 
-    /// Marks a zone to be created, forgets all that the service knew of its records, and queues these. What is
-    /// fetched next is the first of it.
+    /// Marks a zone to be created, removes the system fields of its records, and queues them. The
+    /// next fetch of the zone counts as its first.
     func recreate(_ row: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: """
@@ -374,7 +379,8 @@ extension CacheStore {
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)
-        // There is nothing to delete in a new zone. What another device sends again is: see repeatDeletion.
+        // A new zone has no records to delete. Records that another device sends again are deleted
+        // by repeatDeletion.
         try noteLoss(in: row, database)
         try database.execute(
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1", arguments: [row.key])

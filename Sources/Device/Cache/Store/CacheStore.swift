@@ -6,20 +6,20 @@ import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// One cloud database in the cache's file: its rows, its queue, its tokens.
+/// One cloud database in the cache's file: its rows, queue and tokens.
 ///
 /// Invariants:
-/// * A row and its pending change are written in one transaction, a page of changes and its token in
-///   another one.
-/// * A record has one pending change at the most. Only the service's confirmation of the same change,
-///   by its sequence, and of the same generation removes it.
-/// * Every row hangs on a zone, and a zone on a database: no statement reaches into another database.
-/// * A file belongs to one user; with another nothing is sent and nothing is fetched.
-/// * Only what an app does and what the database's changes tell makes a zone's row.
-/// * What was taken to be sent is marked before it leaves: after a crash the same work is done again,
-///   and the file says what the service may have already.
-/// * `pending.base` is the record as the service had it when the local edits began, or as it was last
-///   seen since: the ancestor of a conflict, and the change tag to send.
+/// * A row and its pending change are written in one transaction, as are a page of changes and its
+///   token.
+/// * A record has at most one pending change. Only the service's confirmation of the same sequence
+///   and generation removes it.
+/// * Every row belongs to a zone, and a zone to a database: no statement touches another database.
+/// * A file belongs to one user; nothing is sent or fetched for another.
+/// * A zone's row is created only by the app's own actions and by the database's changes.
+/// * Changes are marked before they are sent: after a crash they are sent again, and the file shows
+///   which of them the service may already have.
+/// * `pending.base` is the service's record when the local edits began, or the newest one fetched
+///   since: the ancestor of a conflict, and the change tag to send.
 final class CacheStore: Sendable {
     let file: CacheFile
     let scope: CKDatabase.Scope
@@ -30,23 +30,24 @@ final class CacheStore: Sendable {
     let versions: RecordVersions
     /// The zones that wait for a newer app, by the key of their row.
     let held = Mutex<[Int64: ZoneID]>([:])
-    /// How many reports, and how many bytes of them, wait for the app at the most.
+    /// The maximum number and size in bytes of reports that are kept for the app.
     let reportLimits: (count: Int, bytes: Int)
     let world: World
     let clock: ServiceClock
-    /// Whether somebody is signed in on this device, as far as it knows.
+    /// Whether somebody is signed in on this device, without a request to the service.
     let hasAccount: @Sendable () -> Bool
-    /// The record types whose schema has not the field of times, as far as this process has met it.
+    /// The record types whose schema was found, by this process, to lack the field of times.
     let typesWithoutFieldTimes = Mutex<Set<String>>([])
-    /// The rows of `record` that the transaction under way has written; see `CacheStore+RecordRows.swift`.
+    /// The rows of `record` that the current transaction has written; see
+    /// `CacheStore+RecordRows.swift`.
     let writtenRows = Mutex<[RecordID: WrittenRow]>([:])
 
     var pool: any DatabaseWriter { get throws { try file.pool } }
-    /// False for the shared database: its zones are made by their owners.
+    /// False for the shared database, whose zones are created by their owners.
     var createsZones: Bool { scope != .shared }
-    /// Picks out the rows of `zone`, `tombstone` and `flag` that are this database's.
+    /// The SQL condition for rows of this database in `zone`, `tombstone` and `flag`.
     var isHere: String { "database = \(scope.rawValue)" }
-    /// The zones of this database, for what hangs on them.
+    /// The zones of this database as SQL, for rows that belong to zones.
     var zonesHere: String { "(SELECT id FROM zone WHERE \(isHere))" }
 
     init(
@@ -71,17 +72,17 @@ final class CacheStore: Sendable {
         self.held.withLock { $0 = held }
     }
 
-    /// Reads what one moment had.
+    /// Reads a consistent snapshot.
     ///
-    /// - Throws: what SQLite and the body throw.
+    /// - Throws: errors of SQLite and of the body.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try file.read(body) }
 
-    /// Runs one transaction and gathers its outcome; what the app must hear of is written with it.
+    /// Runs one transaction and collects its outcome; its reports are written with it.
     func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
         try file.write { try write(in: $0, body) }
     }
 
-    /// The same within a transaction that is open.
+    /// As above, within an open transaction.
     func write(
         in database: Database, _ body: (Database, inout CacheOutcome) throws -> Void
     ) throws -> CacheOutcome {

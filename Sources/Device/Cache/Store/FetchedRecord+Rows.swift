@@ -4,7 +4,7 @@ import StratusRecords
 extension FetchedRow {
     /// The record with its fields as values.
     ///
-    /// - Throws: ``CacheError`` `damaged` where the bytes are no fields.
+    /// - Throws: ``CacheError`` `damaged` if the bytes cannot be decoded.
     func snapshot(in zone: ZoneID) throws -> RecordSnapshot {
         RecordSnapshot(
             id: RecordID(name: name, zoneID: zone), type: type, system: system,

@@ -1,16 +1,17 @@
 import StratusRecords
 
-// Numbers that are not finite have no JSON. A field with one is stored as text, under a name that no field
-// can have (`Names.isIdentifier`): "*!" and the name. A number is its 64 bits in hexadecimal; a place is its
-// eight numbers with commas between them, empty where there is none. An app that gives a field a name with
-// such a beginning, which the service refuses, has it stored under "*=" and the name.
+// JSON cannot represent numbers that are not finite. A field with one is stored as text, under a
+// name that no field can have (`Names.isIdentifier`): "*!" and the name. A number is stored as its
+// 64 bits in hexadecimal, a location as its eight numbers separated by commas, empty for a missing
+// one. A field whose own name has such a prefix, which the service refuses, is stored under "*="
+// and the name.
 
 extension Field {
     private static let mark = "*"
     private static let textMark = "*!"
     private static let nameMark = "*="
 
-    /// The field as JSON can hold it.
+    /// The field in a form that JSON can represent.
     var withoutInfinity: Field {
         let text: FieldValue? =
             switch value {
@@ -28,7 +29,7 @@ extension Field {
         return name.hasPrefix(Self.mark) ? renamed(Self.nameMark + name) : self
     }
 
-    /// The field as it was before ``withoutInfinity``.
+    /// The original field, from ``withoutInfinity``.
     var withInfinity: Field {
         guard name.hasPrefix(Self.mark) else { return self }
         let name = String(name.dropFirst(Self.textMark.count))

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// Reads fields as formats 1 and 2 of the cache's file had them, for the migration to format 3 alone.
+/// Decodes fields of formats 1 and 2 of the cache's file, only for the migration to format 3.
 ///
 /// A byte 1, then per field its name, a byte of flags (1: encrypted), a byte for the type and the value.
 /// System fields: a byte 1, then each in turn; behind them, of a share alone, its people and its link.
@@ -64,7 +64,7 @@ struct FieldsOfFormat2 {
             if byte & 0x80 == 0 { break }
             shift += 7
         }
-        // Nothing is longer than what is left to read.
+        // A length beyond the remaining bytes is damage.
         guard result <= UInt64(bytes.count - offset) else { throw Self.damaged }
         return Int(result)
     }

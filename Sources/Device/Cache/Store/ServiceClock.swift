@@ -2,7 +2,7 @@ import StratusClient
 import StratusRuntime
 import Synchronization
 
-/// The service's clock, as a device can know it: its own, corrected by what answers say.
+/// A device's estimate of the service's clock: its own clock, corrected by times in answers.
 ///
 /// The service wrote an answer between the request and its arrival; the same holds for a save's modification
 /// date. A record that is fetched was modified before the answer. The correction stays as long as it agrees with
@@ -11,17 +11,17 @@ final class ServiceClock: Sendable {
     private let world: World
     private struct State {
         var offset: Int64
-        /// When the batch under way left.
+        /// When the current batch was sent.
         var sent: Int64?
-        /// The correction that answers since ask for.
+        /// The correction by answers since.
         var heard: Int64?
-        /// Whether the file has one.
+        /// Whether the file has a correction.
         var isKept: Bool
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter offsetMilliseconds: the correction that the file has; nil where no answer was heard yet.
+    /// - Parameter offsetMilliseconds: the correction in the file; nil before the first answer.
     init(_ world: World, offsetMilliseconds: Int64?) {
         self.world = world
         state = Mutex(
@@ -35,12 +35,12 @@ final class ServiceClock: Sendable {
 
     var offsetMilliseconds: Int64 { state.withLock { $0.offset } }
 
-    /// Whether answers ask for another correction than the file has.
+    /// Whether the correction by answers differs from the one in the file.
     var isToBeKept: Bool {
         state.withLock { $0.heard != nil && (!$0.isKept || $0.heard != $0.offset) }
     }
 
-    /// An answer came.
+    /// Notes the time of an answer.
     func hear(_ time: AnswerTime) {
         let now = world.nowMilliseconds()
         let least = time.milliseconds &- now
@@ -51,7 +51,7 @@ final class ServiceClock: Sendable {
         }
     }
 
-    /// Corrects by what answers told.
+    /// Applies the correction by answers.
     ///
     /// - Returns: the correction in milliseconds.
     func takeHeard() -> Int64 {
@@ -62,7 +62,7 @@ final class ServiceClock: Sendable {
         }
     }
 
-    /// The file could not be written.
+    /// Restores the former correction, after the file could not be written.
     func undo(to milliseconds: Int64) {
         state.withLock {
             $0.offset = milliseconds
@@ -70,13 +70,13 @@ final class ServiceClock: Sendable {
         }
     }
 
-    /// A batch leaves.
+    /// Notes that a batch is sent now.
     func noteSending() {
         let now = world.nowMilliseconds()
         state.withLock { $0.sent = now }
     }
 
-    /// - Returns: the new correction in milliseconds; nil when it is as it was.
+    /// - Returns: the new correction in milliseconds; nil if it is unchanged.
     func noteTimes(saved: [Int64], fetched: [Int64]) -> Int64? {
         let now = world.nowMilliseconds()
         return state.withLock { state in

@@ -2,16 +2,16 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// How fields lie in the cache's file: the JSON in which the service stores them.
+/// The form of fields in the cache's file: the JSON in which the service stores them.
 ///
-/// JSON knows no number that is not finite, and the service takes none. A resolver of the app may set one
-/// all the same, and reads what it set: see ``Field/withoutInfinity``.
+/// JSON cannot represent numbers that are not finite, and the service refuses them. An app's
+/// resolver may set one all the same, and must be able to read it: see ``Field/withoutInfinity``.
 enum StoredFields {
     static func encode(_ fields: [Field]) -> Data {
         Data(RecordFields.values(fields.map(\.withoutInfinity)).encoded())
     }
 
-    /// - Throws: ``CacheError`` `damaged` when the bytes are no fields.
+    /// - Throws: ``CacheError`` `damaged` if the bytes cannot be decoded.
     static func decode(_ bytes: UnsafeRawBufferPointer) throws -> [Field] {
         do {
             return try RecordFields.encoded([UInt8](bytes)).values().map(\.withInfinity)
@@ -21,7 +21,7 @@ enum StoredFields {
     }
 }
 
-/// What the service says of a record besides its fields, as it lies in the cache's file: JSON too.
+/// The form of a record's system fields in the cache's file, also JSON.
 struct StoredSystem: WireObject {
     var changeTag = ""
     var createdMilliseconds: Int64?
@@ -56,7 +56,7 @@ struct StoredSystem: WireObject {
         return Data(writer.finish())
     }
 
-    /// - Throws: ``CacheError`` `damaged` when the bytes are no system fields.
+    /// - Throws: ``CacheError`` `damaged` if the bytes cannot be decoded.
     static func decode(_ bytes: UnsafeRawBufferPointer) throws -> RecordSnapshot.SystemFields {
         let stored: StoredSystem
         do {

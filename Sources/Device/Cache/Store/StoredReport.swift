@@ -3,9 +3,9 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A report's content as it lies in the file: JSON.
+/// The stored form of a report's content: JSON.
 struct StoredReport: Codable {
-    /// The subject of the one report that says how many others went.
+    /// The subject of the report that says how many others were dropped.
     static let dropped = "dropped"
 
     struct Zone: Codable {
@@ -47,13 +47,13 @@ struct StoredReport: Codable {
     var records: [Record]?
     var count: Int?
     var isHalted: Bool?
-    /// Of a damaged file: the records as the service had them, and changes without a record.
+    /// For a damaged file: the bases of the records, and changes without a record.
     var bases: [Record?]?
     var deletions: [Identity]?
     var unreadable: [Identity]?
 
-    /// The kind, what the report is of where a later one takes its place, and the content; nil for what is
-    /// not kept.
+    /// The kind, the subject (a later report of the same subject replaces this one) and the content
+    /// of an event's report; nil for an event without one.
     static func parts(
         of event: CacheEvent
     ) throws -> (kind: String, subject: String, content: StoredReport)? {
@@ -210,7 +210,7 @@ extension ZoneDeletionReason {
 }
 
 extension StoredReport {
-    /// As it lies in the file: the same content is the same bytes.
+    /// The stored form; the same content gives the same bytes.
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

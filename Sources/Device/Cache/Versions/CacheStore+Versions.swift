@@ -5,9 +5,9 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Records of newer and of older apps.
+/// Records of newer and older apps.
 extension CacheStore {
-    /// The version of a record; nil where its type has none.
+    /// The version of a record; nil if its type has none.
     func version(of record: RecordSnapshot) -> (found: Int64, current: Int64)? {
         guard let declared = versions.declarations[record.type] else { return nil }
         guard case .int64(let found) = record[declared.key] else { return (0, declared.current) }
@@ -33,7 +33,7 @@ extension CacheStore {
 
     // MARK: Newer records
 
-    /// The zones that wait for a newer app, by the key of their row.
+    /// The zones that wait for an update of the app, by the key of their row.
     func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
         guard versions.newerRecords == .haltZone else { return [:] }
         let rows = try Row.fetchAll(
@@ -54,7 +54,7 @@ extension CacheStore {
         return held
     }
 
-    /// A newer app's record came: the zone may have to wait for an update.
+    /// Notes a record of a newer app: its zone may have to wait for an update.
     func noteNewer(
         _ record: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
@@ -77,14 +77,14 @@ extension CacheStore {
         }
     }
 
-    /// A zone goes with all its records.
+    /// Removes the notes of newer records in a zone that is deleted.
     func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
         held.withLock { _ = $0.removeValue(forKey: zone.key) }
     }
 
-    /// Gives an edited record this app's version, where no migration is owed.
+    /// Sets this app's version in an edited record, unless it must be migrated first.
     func stampVersion(_ record: inout RecordSnapshot, over old: RecordSnapshot?) {
         guard let declared = versions.declarations[record.type] else { return }
         let found = old.flatMap { version(of: $0)?.found } ?? declared.current
@@ -92,16 +92,17 @@ extension CacheStore {
         record[declared.key] = .int64(max(found, declared.current))
     }
 
-    /// A newer app's record meets a local change that was not sent.
+    /// Handles a newer app's record with a pending local change.
     ///
-    /// - Returns: whether that is all that is to be done with it.
+    /// - Returns: whether the record is handled.
     func meetNewer(
         _ server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         guard isNewer(server) else { return false }
         try noteNewer(server, zone, &outcome, database)
-        // The newer app decides: it has the change, and meets the record when it sends.
+        // The change is kept for the newer app, which resolves the conflict when it sends the
+        // change.
         guard versions.newerRecords == .goOn else { return true }
         let client = try record(server.id.name, zone, database)
         try removePending(row, database)
@@ -125,9 +126,10 @@ extension CacheStore {
         return migrated
     }
 
-    /// What migrations make of an older record; nil where there is nothing to do, or where one failed.
+    /// The result of migrating an older record; nil if there is nothing to migrate, or a migration
+    /// failed.
     ///
-    /// One that is local is followed by none that is sent: the service has the older record.
+    /// After a local migration no other is sent, because the service has the older record.
     func migration(of record: RecordSnapshot, isLocal: Bool) -> LocalEdit? {
         guard let declared = versions.declarations[record.type], let version = version(of: record),
             version.found < declared.current, record.system?.sharing == nil
@@ -159,7 +161,7 @@ extension CacheStore {
         }
     }
 
-    /// Sends an older record that came as what it is in this app.
+    /// Migrates a fetched older record as an edit, which is sent.
     func migrateAsEdit(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
@@ -168,12 +170,12 @@ extension CacheStore {
         if try apply(edit, zone, nowMilliseconds, database) { outcome.changedIDs.insert(edit.id) }
     }
 
-    /// Records of one transaction.
+    /// The number of records in one transaction.
     private static let migrationStep = 200
 
-    /// Migrates some of the records that are here.
+    /// Migrates some of the records on this device.
     ///
-    /// - Returns: the outcome; nil when all are today's.
+    /// - Returns: the outcome; nil when all are migrated.
     func migrateSome() throws -> CacheOutcome? {
         for (type, declared) in versions.declarations.sorted(by: { $0.key < $1.key })
         where !declared.steps.isEmpty {
@@ -218,7 +220,7 @@ extension CacheStore {
                 guard migrated != record else { continue }
                 try put(migrated, zone, database)
                 outcome.changedIDs.insert(record.id)
-                // What was not edited by the app is not sent.
+                // The migration is not sent with a change that the app did not make.
                 if var pending = try pending(record.id.name, zone, database) {
                     pending.base = pending.base.map { migratedLocally($0) }
                     try update(pending, database)
@@ -249,9 +251,9 @@ extension CacheStore {
 extension CloudCache {
     /// Migrates all records on this device; see ``RecordVersions/migrate(_:to:as:_:)``.
     ///
-    /// Syncing does so by itself when it begins. An app that shows records before may call it first: it
-    /// takes as long as the records take, in steps that other writers get between, and goes on where it was
-    /// after a restart. When all is done it takes no time.
+    /// Syncing calls it when it begins. An app that shows records earlier may call it first. It
+    /// migrates in steps, between which other writers run, and continues after a restart. When all
+    /// records are migrated it returns at once.
     ///
     /// - Throws: SQLite's error, or ``CacheError`` `storageFull`.
     public func migrateRecords() throws {

@@ -3,8 +3,8 @@ import StratusClient
 /// Which version of each record type this app writes, what happens to records that a newer app wrote, and how
 /// older ones are migrated.
 ///
-/// The version of a record is a number in a field of its own, which the cache writes. A record without it has
-/// version 0.
+/// The version of a record is a number in a separate field, which the cache writes. A record
+/// without it has version 0.
 ///
 /// ```swift
 /// var versions = RecordVersions()
@@ -19,29 +19,30 @@ import StratusClient
 public struct RecordVersions: Sendable {
     /// What happens to a zone that has a record of a newer app.
     public enum NewerRecords: Hashable, Sendable {
-        /// The zone is neither fetched nor sent until the app is updated; what is here stays, and local edits
-        /// wait. Other zones go on.
+        /// The zone is neither fetched nor sent until the app is updated; its records stay here,
+        /// and local edits wait. Other zones are synced.
         case haltZone
         /// The zone keeps syncing; only the records of newer apps cannot be changed. A local edit of such a
         /// record that was not sent yet is dropped, and reported.
         case goOn
     }
 
-    /// What an app sees of a record that a newer one wrote.
+    /// How an app sees a record of a newer app.
     public enum Sight: Hashable, Sendable {
         /// It can be read; saving or deleting it is refused with `newerRecord`.
         case readOnly
-        /// It is kept, but no query, count or observer returns it. The views of ``CachedType`` do have it;
-        /// there the version's field, if it is declared, tells it apart.
+        /// It is kept, but no query, count or observer returns it. The views of ``CachedType`` do
+        /// contain it; the version's field, if it is declared, identifies it there.
         case hidden
     }
 
     /// How far a migration reaches.
     public enum Reach: Hashable, Sendable {
-        /// It is an edit: it is sent, and other devices get it. In the shared database it is as
-        /// ``locally``: its owners' devices send theirs.
+        /// The migration is an edit, which is sent to other devices. In the shared database it is
+        /// the same as ``locally``, because the owners' devices send theirs.
         case edit
-        /// It is made on this device alone, of each record as it comes; the service keeps the older one.
+        /// Each record is migrated only on this device, as it arrives; the service keeps the older
+        /// one.
         case locally
     }
 
@@ -70,8 +71,9 @@ public struct RecordVersions: Sendable {
     ///
     /// - Parameters:
     ///   - type: the record type.
-    ///   - key: an INT64 field of its own.
-    ///   - current: from 1 on; raised by every release whose records older ones must not touch.
+    ///   - key: an INT64 field for the version only.
+    ///   - current: 1 or greater; increased by every release whose records older releases must not
+    ///     change.
     public mutating func declare(_ type: CKRecord.RecordType, key: String, current: Int64) {
         declarations[type] = Declaration(
             key: key, current: current, steps: declarations[type]?.steps ?? [])
@@ -79,16 +81,17 @@ public struct RecordVersions: Sendable {
 
     /// Migrates older records: each record with a smaller version, once. The cache then raises its version.
     ///
-    /// Of records that are here it is done when syncing begins, or by ``CloudCache/migrateRecords()``;
-    /// of others as they come. A record is migrated and its version raised in one transaction, so that it is
-    /// done once also over restarts. Two devices that migrate the same record must come to the same.
+    /// Records on this device are migrated when syncing begins, or by
+    /// ``CloudCache/migrateRecords()``; others as they arrive. A record is migrated and its version
+    /// raised in one transaction, so that it is migrated once even over restarts. Two devices that
+    /// migrate the same record must get the same result.
     ///
     /// - Parameters:
     ///   - type: a type that was declared.
     ///   - version: the version that the record has afterwards.
     ///   - reach: whether it is an edit.
-    ///   - body: from record to record. It must be quick, must not call the cache, and must always make the
-    ///     same of the same. When it throws, the record stays as it is, and the log says so.
+    ///   - body: migrates a record. It must be fast, must not call the cache, and must be
+    ///     deterministic. When it throws, the record stays unchanged, and the error is logged.
     public mutating func migrate(
         _ type: CKRecord.RecordType, to version: Int64, as reach: Reach = .edit,
         _ body: @escaping @Sendable (CKRecord) throws -> CKRecord

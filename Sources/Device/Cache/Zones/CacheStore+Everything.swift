@@ -3,9 +3,9 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Whole zones, and all of them.
+/// Operations on whole zones and on all zones.
 extension CacheStore {
-    /// Lets everything be fetched again, as if nothing had been; what is pending stays.
+    /// Removes all tokens, so that everything is fetched again; pending changes stay.
     ///
     /// - Returns: the zones.
     func forgetTokens() throws -> [ZoneID] {
@@ -20,7 +20,7 @@ extension CacheStore {
         }
     }
 
-    /// Deletes all zones here at once; those of the service are asked for, and deleted too.
+    /// Deletes all zones here at once; the zones of the service are fetched, and deleted too.
     func unwantEverything() throws -> CacheOutcome {
         try write { database, outcome in
             let rows = try Row.fetchAll(
@@ -43,7 +43,8 @@ extension CacheStore {
             arguments: [row.key])
     }
 
-    /// While everything is deleted: whether a zone of the service goes, too. One that the app made since stays.
+    /// Whether a zone of the service must be deleted while everything is. A zone that the app
+    /// created since stays.
     func isErased(_ id: ZoneID, _ database: Database) throws -> Bool {
         let known = try zone(id, database)
         guard known == nil || known?.state == .unwanted else { return false }
@@ -51,7 +52,7 @@ extension CacheStore {
         return true
     }
 
-    /// Lets a zone be neither fetched nor sent.
+    /// Stops fetching and sending a zone.
     func detach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database), !id.isDefault, row.state != .unwanted else {
@@ -65,8 +66,8 @@ extension CacheStore {
         }
     }
 
-    /// Lets a zone be synced again: all of it is fetched, and what was edited meanwhile is merged. One that the service has
-    /// no more is made anew.
+    /// Resumes syncing a zone: it is fetched as a whole, and edits made meanwhile are merged. A
+    /// zone that the service no longer has is created again.
     func attach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database) else {
@@ -90,7 +91,7 @@ extension CacheStore {
         }
     }
 
-    /// Whether a zone is to be fetched, whatever the service tells of it.
+    /// Whether a zone must be fetched, even if the database's changes do not name it.
     func needsFetch(_ id: ZoneID) throws -> Bool {
         try read { database in
             try Bool.fetchOne(

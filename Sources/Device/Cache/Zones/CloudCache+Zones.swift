@@ -2,7 +2,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Whole zones, and all of them.
+/// Operations on whole zones and on all zones.
 ///
 /// ```swift
 /// try await cache.detachZone(trip)  // from now on this device's own
@@ -11,10 +11,10 @@ import StratusSync
 /// try await cache.deleteEverything()  // "delete my data"
 /// ```
 extension CloudCache {
-    /// Fetches everything again, as if this device were new, when the next sync or a running loop comes to it.
+    /// Fetches everything again, as on a new device, with the next sync or in the running loop.
     ///
-    /// What is pending stays pending. What the service has no more is removed here and told as
-    /// ``CacheEvent/recordsMissing(_:)``.
+    /// Pending changes stay pending. Records that the service no longer has are removed here and
+    /// reported with ``CacheEvent/recordsMissing(_:)``.
     ///
     /// - Throws: SQLite's error.
     public func refetchEverything() async throws {
@@ -28,13 +28,14 @@ extension CloudCache {
         }
     }
 
-    /// Deletes all records and zones, here at once and at the service with the next sync, also those zones that
-    /// this device has not heard of.
+    /// Deletes all records and zones, here at once and at the service with the next sync, including
+    /// zones that are unknown to this device.
     ///
-    /// It works offline. What is made afterwards stays. In the shared database it leaves all shares. Records of the default
-    /// zone, which the cache does not keep, stay at the service.
+    /// It works offline. Records and zones that are created afterwards stay. In the shared database
+    /// it leaves all shares. Records of the default zone, which the cache does not keep, stay at
+    /// the service.
     ///
-    /// - Parameter scopes: which databases; the private one by default.
+    /// - Parameter scopes: the databases; the private one by default.
     /// - Throws: ``CacheError`` `invalidDatabase`, or SQLite's error.
     public func deleteEverything(in scopes: Set<CKDatabase.Scope> = [.private]) throws {
         let chosen = try scopes.sorted { $0.rawValue < $1.rawValue }.map { try database($0) }
@@ -45,8 +46,8 @@ extension CloudCache {
         }
     }
 
-    /// Takes a zone out of syncing: its records stay here as they are, may be read and edited, and are neither sent nor
-    /// fetched. At the service nothing changes.
+    /// Stops syncing a zone: its records stay here, can be read and edited, and are neither sent
+    /// nor fetched. At the service nothing changes.
     ///
     /// - Throws: ``CacheError`` `invalidZone` for a zone that is not here, or SQLite's error.
     public func detachZone(
@@ -55,11 +56,11 @@ extension CloudCache {
         try database(scope).store.detach(ZoneID(id))
     }
 
-    /// Brings a detached zone in step again: it is fetched as a whole, edits that were made meanwhile are merged as after
-    /// any time offline, and a zone that was deleted elsewhere is made anew.
+    /// Resumes syncing a detached zone: it is fetched as a whole, edits made meanwhile are merged
+    /// as after any time offline, and a zone that was deleted elsewhere is created again.
     ///
-    /// - Throws: ``CacheError`` `invalidZone` for a zone that is not here, or that is shared with the user no more;
-    ///   or SQLite's error.
+    /// - Throws: ``CacheError`` `invalidZone` for a zone that is not here, or that is no longer
+    ///   shared with the user; or SQLite's error.
     public func attachZone(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) throws {
@@ -68,7 +69,7 @@ extension CloudCache {
         database.tellDriver(ofZones: [zone], hasChanges: true)
     }
 
-    /// Whether a zone is taken out of syncing; see `detachZone(_:in:)`.
+    /// Whether a zone is detached; see `detachZone(_:in:)`.
     public func isDetached(
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) throws -> Bool {

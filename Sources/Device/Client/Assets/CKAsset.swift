@@ -51,7 +51,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     public convenience init(fileURL: URL) {
         precondition(
             fileURL.isFileURL,
-            "The asset's URL is no file's; give CKAsset the URL of a file on this device.")
+            "The asset's URL is not a file URL; give CKAsset the URL of a file on this device.")
         self.init(State(fileURL: fileURL))
     }
 

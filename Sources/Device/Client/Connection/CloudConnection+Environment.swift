@@ -43,7 +43,7 @@ extension CloudConnection {
                     origin: text, credentials: credentials, deviceID: deviceID,
                     network: HTTPTransport.Network(environmentVariables: environmentVariables))
                 ?? UnconfiguredTransport(
-                    sentence: "STRATUS_URL is no http or https address; set it to one such as"
+                    sentence: "STRATUS_URL is not an http or https address; set it to one such as"
                         + " http://127.0.0.1:8080.", address: text)
         } else {
             transport = UnconfiguredTransport(

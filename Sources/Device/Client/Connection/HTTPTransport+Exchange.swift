@@ -74,7 +74,7 @@ extension HTTPTransport {
             String(buffer: response.body).contains("plain HTTP request was sent to")
         else { return }
         throw TransportError(
-            .notTrusted, "What listens there speaks TLS: begin the address with https:// instead.",
+            .notTrusted, "The server there speaks TLS: begin the address with https:// instead.",
             httpStatus: response.status, address: origin)
     }
 
@@ -107,12 +107,12 @@ extension HTTPTransport {
         case NIOSSLError.handshakeFailed(let reason) where isPlain(reason):
             return TransportError(
                 .notTrusted,
-                "What listens there speaks no TLS: begin the address with http:// instead.",
+                "The server there does not speak TLS: begin the address with http:// instead.",
                 cause: error)
         case is HTTPParserError:
             return TransportError(
                 .answerUnreadable,
-                "What listens there speaks no HTTP: where it is TLS, begin the address with"
+                "The server there does not speak HTTP: where it is TLS, begin the address with"
                     + " https://.", cause: error)
         case let extra as NIOSSLExtraError where extra == .failedToValidateHostname:
             return TransportError(

@@ -134,7 +134,7 @@ extension HTTPTransport.Network {
         else {
             throw TransportError(
                 .notConfigured,
-                "The proxy's address is none; set one such as http://proxy.example.org:3128.",
+                "The proxy's address is not valid; set one such as http://proxy.example.org:3128.",
                 address: text)
         }
         let authorization = proxy.user.map {

@@ -49,7 +49,7 @@ extension ContainerSession {
         guard let shortGUID = ShareLink.shortGUID(of: url) else {
             throw CKError(
                 .invalidArguments,
-                "The link is no share's; give one such as …/share/<identifier>.")
+                "The URL is not a share's link; give one such as …/share/<identifier>.")
         }
         return ShortGUIDDictionary(
             value: shortGUID, oneTimeToken: ShareLink.oneTimeToken(of: url))

@@ -170,13 +170,14 @@ extension ServiceError {
     fileprivate var advice: String? {
         // A reason that ends with a period, such as for a wrong password, already says what to do.
         if code == .authenticationFailed, !reason.hasSuffix(".") {
-            return reason + ": the service takes no such token for this container and environment."
+            return reason
+                + ": the service does not accept this token for this container and environment."
                 + " Set STRATUS_API_TOKEN to one that `stratus token create` made for them;"
-                + " \"development\" is good with --dev alone."
+                + " \"development\" is valid only with --dev."
         }
         if code == .authenticationRequired, reason == "request needs authorization" {
             return reason
-                + ": the service takes no such web-auth token, or no longer. Sign in again,"
+                + ": the service does not accept this web-auth token, or no longer does. Sign in again,"
                 + " or set STRATUS_WEB_AUTH_TOKEN to one of `stratus token create --user`."
         }
         if reason.hasPrefix("Cannot create"), reason.hasSuffix("in production schema") {

@@ -179,7 +179,7 @@ struct PredicateParser {
         guard case .word(let options) = current else {
             throw PredicateFault(
                 sentence:
-                    "An operator's options are no letters; write them such as [cd].")
+                    "An operator's options are not letters; write them such as [cd].")
         }
         position += 1
         try expect(symbol: "]")
@@ -206,7 +206,7 @@ struct PredicateParser {
             guard let key = try nextArgument() as? String else {
                 throw PredicateFault(
                     sentence:
-                        "The argument of %K is no String; give it the name of a field.")
+                        "The argument of %K is not a String; give it the name of a field.")
             }
             return .key(key)
         case .symbol("{"): return .list(try members(until: "}"))

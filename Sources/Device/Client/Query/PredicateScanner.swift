@@ -153,7 +153,7 @@ struct PredicateScanner {
         guard let symbol = symbols.first(where: { rest.hasPrefix($0) }) else {
             let text = rest.prefix(1)
             throw PredicateFault(
-                sentence: "“\(text)” is no operator; leave it out of the predicate.")
+                sentence: "“\(text)” is not an operator; leave it out of the predicate.")
         }
         rest.removeFirst(symbol.count)
         return symbol

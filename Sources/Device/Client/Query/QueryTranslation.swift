@@ -223,7 +223,7 @@ struct QueryTranslation {
         switch try value(radius) {
         case .int64(let number): metres = Double(number)
         case .double(let number): metres = number
-        default: throw Self.invalid("The distance in metres is no number; give one.")
+        default: throw Self.invalid("The distance in metres is not a number; give one.")
         }
         guard operation == .less || operation == .lessOrEqual,
             case .location = try value(place)

@@ -60,7 +60,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         precondition(
             recordType != SystemType.share,
-            "A share is no plain record; make it with CKShare(rootRecord:) or"
+            "A share is not a plain record; make it with CKShare(rootRecord:) or"
                 + " CKShare(recordZoneID:).")
         precondition(
             !recordType.isEmpty && recordType.unicodeScalars.allSatisfy(Self.mayBeInTypeName),

@@ -71,7 +71,7 @@ extension CKShare {
         let role = currentUserParticipant?.role
         precondition(
             role != .privateUser && role != .publicUser,
-            "The user is no owner or administrator of the share; leave requests for"
+            "The user is not the owner or an administrator of the share; leave requests for"
                 + " access to those.")
         state.withLock { state in
             if var sharing = state.sharing {

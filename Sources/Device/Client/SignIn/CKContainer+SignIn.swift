@@ -38,7 +38,7 @@ extension CKContainer {
         let world = connection.world
         let callback = SignInCallback(world: world)
         let (transport, page) = try await signInPage()
-        // The page's address ends with the sign-in request, which the next page needs too.
+        // The page that follows the sign-in has the same query.
         let next = page.replacingOccurrences(of: "/auth/sign-in?", with: "/auth/signed-in?")
         let listener: LoopbackListener
         do {

@@ -70,7 +70,8 @@ extension CloudConnection {
             take(kept, with: transport, keptAt: world.uptimeSeconds())
             return name
         } catch {
-            // The service did not confirm the token, so it is not used, and nobody is signed in.
+            // A token that the service did not confirm, or that could not be stored, is not used:
+            // nobody is signed in.
             try signOut()
             throw error
         }

@@ -29,7 +29,7 @@ extension HTTPTransport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationFailed,
-                    "The service lets this app's API token hand a sign-in to no such address: make one"
+                    "The service does not let this app's API token pass a sign-in to this address: make one"
                         + " with `stratus token create --loopback`, or --callback-url."),
                 address: origin)
         }

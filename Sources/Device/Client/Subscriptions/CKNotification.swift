@@ -71,7 +71,7 @@ public class CKNotification: NSObject, RemoteNotificationReading, @unchecked Sen
 
 /// The notification of a query subscription: a record matched its predicate.
 public final class CKQueryNotification: CKNotification, @unchecked Sendable {
-    // `@unchecked Sendable`: adds nothing that changes.
+    // `@unchecked Sendable`: it has no state of its own.
     public enum Reason: Int, Sendable {
         case recordCreated = 1
         case recordUpdated = 2
@@ -96,14 +96,14 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
 
 /// The notification of a zone subscription: something changed in the zone.
 public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
-    // `@unchecked Sendable`: adds nothing that changes.
+    // `@unchecked Sendable`: it has no state of its own.
     public var recordZoneID: CKRecordZone.ID? { payload.zoneID }
     public var databaseScope: CKDatabase.Scope { payload.scope }
 }
 
 /// The notification of a database subscription: something changed in the database.
 public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
-    // `@unchecked Sendable`: adds nothing that changes.
+    // `@unchecked Sendable`: it has no state of its own.
     public var databaseScope: CKDatabase.Scope { payload.scope }
 }
 

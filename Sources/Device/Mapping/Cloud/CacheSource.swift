@@ -4,14 +4,14 @@ import StratusCache
 import StratusClient
 import StratusRuntime
 
-/// A zone of a cache: everything is at hand, with or without a network.
+/// A zone of a cache, which works with or without a network.
 struct CacheSource: RecordSource {
     let cache: CloudCache
     let zoneID: CKRecordZone.ID
     var tellsDeletions: Bool { true }
     var mayLackFiles: Bool { true }
 
-    /// The cache itself sees to the account.
+    /// The cache itself checks the account.
     func userRecordName() async throws -> String? { nil }
 
     func isPrepared() async throws -> Bool { true }
@@ -27,13 +27,14 @@ struct CacheSource: RecordSource {
         return found
     }
 
-    /// Lets the files of assets come that are not here, as far as they can be had now.
+    /// Downloads the missing files of assets, if they are available now.
     private func fetchFiles(of records: [CKRecord]) async {
         for record in records {
             for key in record.allKeys() {
                 let hasAsset = record[key] is CKAsset
                 guard hasAsset else { continue }
-                // Without network the record comes without its file, which stays at the service.
+                // After a failure, as without a network, the record has no file; the property stays
+                // unchanged, and the file is requested again with a later change of the record.
                 _ = try? await cache.asset(key, of: record.recordID)
             }
         }
@@ -50,7 +51,7 @@ struct CacheSource: RecordSource {
         return results
     }
 
-    /// All that the cache has: what is not there was deleted.
+    /// All records of the cache: those that are missing were deleted.
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
         let records = try await cache.records(inZoneWith: zoneID)
         await fetchFiles(of: records)
@@ -63,7 +64,7 @@ struct CacheSource: RecordSource {
         ofType type: String, where field: String, is value: String
     ) async throws -> [CKRecord] { [] }
 
-    /// The cache's loop does it.
+    /// The cache's own loop subscribes.
     func subscribe(types: [String]) async throws {}
 
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?) {
@@ -74,12 +75,13 @@ struct CacheSource: RecordSource {
 }
 
 extension CloudMapping {
-    /// Sets up the mapping of an app over its cache: everything works without a network, and a save is
-    /// on the disk when it returns.
+    /// Sets up the mapping of an app over its cache: everything works without a network, and a save
+    /// is durable when it returns.
     ///
-    /// The cache brings it to the service, at the next sync or by its running loop, and decides
-    /// conflicts. Files of assets are uploaded when they are others than before, and come with the sync that brings
-    /// their records, or a later change of these, where there is no network then.
+    /// The cache sends changes to the service, at the next sync or in its running loop, and
+    /// resolves conflicts. Files of assets are uploaded when they changed, and downloaded with the
+    /// sync that fetches their records or, if there is no network then, with a later change of
+    /// these.
     ///
     /// - Parameters:
     ///   - cache: one that keeps the private database.

@@ -1,6 +1,6 @@
 import StratusClient
 
-/// The requests of both kinds of databases, cut to what the service takes.
+/// The requests to both kinds of databases, divided to the service's limits.
 struct DatabaseRequests: Sendable {
     let database: CKDatabase
     let zoneID: CKRecordZone.ID
@@ -17,7 +17,7 @@ struct DatabaseRequests: Sendable {
                 do {
                     found[id.recordName] = try result.get()
                 } catch let error as CKError where error.isNotFound {
-                    // Not there is an answer: the caller sees that it lacks.
+                    // A missing record is left out of the result.
                     continue
                 }
             }
@@ -30,7 +30,8 @@ struct DatabaseRequests: Sendable {
     ) async throws -> [String: Result<CKRecord?, any Error>] {
         var results: [String: Result<CKRecord?, any Error>] = [:]
         var size = Self.largestBatch
-        // A batch that is refused for what only a later one saves would be refused for nothing.
+        // Records that others need come first, so that no batch is refused because a later one has
+        // them.
         var (records, names) = (records.neededFirst[...], names[...])
         while !records.isEmpty || !names.isEmpty {
             let saving = records.prefix(size)
@@ -54,7 +55,7 @@ struct DatabaseRequests: Sendable {
         return results
     }
 
-    /// All pages of a query; a record type that nobody saved yet has no records.
+    /// All pages of a query; a record type that was never saved has no records.
     func all(_ query: CKQuery) async throws -> [CKRecord] {
         var records: [CKRecord] = []
         do {

@@ -1,6 +1,6 @@
 import StratusClient
 
-/// A zone of a private database: its change feed tells what was saved and what was deleted.
+/// A zone of a private database, whose change feed reports saved and deleted records.
 struct FeedSource: DatabaseSource {
     let requests: DatabaseRequests
     var tellsDeletions: Bool { true }
@@ -39,7 +39,7 @@ struct FeedSource: DatabaseSource {
                 changes.mark = page.changeToken.text
                 if !page.moreComing { return changes }
             } catch let error as CKError where error.contains(.changeTokenExpired) {
-                // Away for too long: everything is compared.
+                // The device was away too long: everything is compared.
                 changes = RemoteChanges(isComplete: true)
                 token = nil
             }

@@ -1,13 +1,14 @@
 import Foundation
 import StratusClient
 
-/// A database without a feed, as the public one is: what changed is asked by modification date.
+/// A database without a change feed, such as the public one: changes are queried by modification
+/// date.
 struct QuerySource: DatabaseSource {
     let requests: DatabaseRequests
     var tellsDeletions: Bool { false }
 
-    /// How far a look goes back before the newest record that was seen: a save that was under way may
-    /// show after one with a later date.
+    /// How far a query goes back before the newest known record: a save may become visible after
+    /// one with a later date.
     static let overlapMilliseconds: Int64 = 60_000
     private static let subscriptionPrefix = "stratus-mapping-type-"
 

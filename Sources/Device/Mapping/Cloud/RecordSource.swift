@@ -1,36 +1,36 @@
 import StratusClient
 
-/// Where the records are: a database with a change feed, one without, or a cache.
+/// A source of records: a database with a change feed, one without, or a cache.
 protocol RecordSource: Sendable {
     var zoneID: CKRecordZone.ID { get }
-    /// Whether deletions are told by the source itself, not by entries of a queue.
+    /// Whether the source itself reports deletions, rather than entries of a queue.
     var tellsDeletions: Bool { get }
     /// Whether a record's asset may have no file because it was not fetched.
     var mayLackFiles: Bool { get }
 
-    /// The user whose records they are; nil where they are everybody's.
+    /// The user who owns the records; nil for public ones.
     func userRecordName() async throws -> String?
-    /// Whether what was made before the first save is still there.
+    /// Whether the zone or schema that ``prepare()`` created still exists.
     func isPrepared() async throws -> Bool
-    /// Makes what must be there before the first save.
+    /// Creates what must exist before the first save.
     func prepare() async throws
-    /// Records by name; those that are not there are left out. Without files, assets
-    /// stay where they are.
+    /// Records by name; missing ones are left out. Assets are downloaded only if `withFiles` is
+    /// true.
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord]
     /// Saves and deletes; each item has its own result, by record name.
     func modify(
         saving records: [CKRecord], deleting names: [String]
     ) async throws -> [String: Result<CKRecord?, any Error>]
-    /// What changed since a mark; nil is everything.
+    /// The changes since a mark; nil means everything.
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges
-    /// All records of a type that a predicate holds of.
+    /// All records of a type whose field has a value.
     func records(ofType type: String, where field: String, is value: String) async throws
         -> [CKRecord]
-    /// Lets this device be told of changes.
+    /// Subscribes this device to changes.
     func subscribe(types: [String]) async throws
-    /// Whether a notification is about these records, and of which type; nil names all.
+    /// Whether a notification is about these records, and of which type; nil means all types.
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?)
-    /// Brings a copy on this device in step with the service; nothing where there is none.
+    /// Syncs a local copy with the service; does nothing if there is none.
     func exchange() async throws
 }
 
@@ -38,7 +38,7 @@ extension RecordSource {
     var mayLackFiles: Bool { false }
 }
 
-/// A source that asks a database of the service.
+/// A source that sends requests to a database of the service.
 protocol DatabaseSource: RecordSource {
     var requests: DatabaseRequests { get }
 }
@@ -60,12 +60,12 @@ extension DatabaseSource {
     func exchange() async throws {}
 }
 
-/// What a source says of a type's records.
+/// The changes of a type's records.
 struct RemoteChanges: Sendable {
     var records: [String: CKRecord] = [:]
     var deletedNames: Set<String> = []
-    /// Whether these are all records of the type, so that one that lacks was deleted.
+    /// Whether these are all records of the type, so that missing ones were deleted.
     var isComplete = false
-    /// Where the next look begins.
+    /// The mark for the next request.
     var mark: String?
 }

@@ -1,12 +1,13 @@
 import Foundation
 import Synchronization
 
-/// What both sides last agreed on, in a file of lines that grows at its end and is rewritten when it has
-/// many more lines than facts.
+/// The last common state of both sides, in a file of lines to which changes are appended, and which
+/// is rewritten when most lines are outdated.
 ///
-/// A line that was half written when the process died is left out: then something is compared once more.
+/// A line that was partly written when the process ended is skipped: then something is compared
+/// once more.
 final class SyncLedger: Sendable {
-    /// A record that the cloud has, as this device last saw or saved it.
+    /// A record of the cloud, as this device last fetched or saved it.
     struct Known: Codable, Hashable {
         /// When the object was changed, in milliseconds.
         var changed: Int64?
@@ -17,11 +18,11 @@ final class SyncLedger: Sendable {
     struct KnownFile: Codable, Hashable {
         /// SHA-256 of its bytes.
         var digest: String
-        /// What the service calls it.
+        /// The service's checksum.
         var checksum: String
     }
 
-    /// By reference: what a record refers to, where not all of it was here to link to.
+    /// The names that a record refers to, by reference, if not all of its targets were here.
     typealias UnlinkedNames = [String: Unlinked]
 
     /// One line.
@@ -29,7 +30,7 @@ final class SyncLedger: Sendable {
         var type: String?
         var name: String?
         var known: Known?
-        /// A deletion: to be done in the cloud, or done.
+        /// Whether a deletion must still be sent to the cloud.
         var isPending: Bool?
         /// A field and its file.
         var field: String?
@@ -41,7 +42,7 @@ final class SyncLedger: Sendable {
 
     private struct State {
         var known: [String: [String: Known]] = [:]
-        /// Deleted here, or told to be deleted; true while the cloud does not know.
+        /// Deleted objects, by type and name; true until the cloud has the deletion.
         var deleted: [String: [String: Bool]] = [:]
         var values: [String: String] = [:]
         /// By type, name and field.
@@ -78,7 +79,7 @@ final class SyncLedger: Sendable {
             if let isPending = line.isPending {
                 deleted[type, default: [:]][name] = isPending
             } else if line.known != nil, deleted[type]?[name] == false {
-                // What is still to be deleted stays so: a save that was under way has ended.
+                // A pending deletion stays pending: the save that ended now began before it.
                 deleted[type]?[name] = nil
             }
         }
@@ -93,15 +94,15 @@ final class SyncLedger: Sendable {
     private let url: URL?
     private let state: Mutex<State>
 
-    /// The ledger of a file. Two mappings with one file, as of an app that sets up twice, have the same one:
-    /// each would write over what the other noted.
+    /// The ledger of a file. Two mappings with one file, as in an app that sets up twice, share it,
+    /// so that they do not overwrite each other's notes.
     ///
     /// - Parameter url: nil keeps everything in memory.
     static func of(_ url: URL?) throws -> SyncLedger {
         guard let url else { return try SyncLedger(url: nil) }
         let path = url.standardizedFileURL.path
         return try open.withLock { open in
-            // An app that removed the file begins anew.
+            // After the app has removed the file, a new ledger is used.
             if let ledger = open[path]?.ledger, FileManager.default.fileExists(atPath: path) {
                 return ledger
             }
@@ -118,7 +119,7 @@ final class SyncLedger: Sendable {
         if let url, let data = FileManager.default.contents(atPath: url.path) {
             let decoder = JSONDecoder()
             for line in data.split(separator: UInt8(ascii: "\n")) {
-                // Half written, see above.
+                // A partly written line is skipped; its fact is compared once more.
                 if let line = try? decoder.decode(Line.self, from: line) { state.take(line) }
             }
         }
@@ -180,7 +181,7 @@ final class SyncLedger: Sendable {
         try write([Line(key: key, value: value)])
     }
 
-    /// Forgets what was agreed on: the next sync compares and sends everything.
+    /// Removes the common state: the next sync compares and sends everything.
     func forgetAll() throws {
         try state.withLock { state in
             state.known = [:]

@@ -5,14 +5,14 @@ import StratusClient
 struct MappedField<Entity: CloudEntity>: Sendable {
     var name: String
     var path: PartialKeyPath<Entity> & Sendable
-    /// The type in the language of schemas.
+    /// The field's type in the schema language.
     var schemaType: String
     var isAsset: Bool { schemaType == "ASSET" }
     var read: @Sendable (Entity) -> (any CKRecordValueProtocol)?
     var write: @Sendable (inout Entity, CKRecord) -> Void
-    /// Whether a record's value is one that this app knows; none is.
+    /// Whether this app can read a record's value; true if there is none.
     var isKnown: @Sendable (CKRecord) -> Bool
-    /// What the property has where the record has nothing that it can take.
+    /// The property's value when the record has no suitable one.
     var fallback: @Sendable () -> (any CKRecordValueProtocol)?
 }
 
@@ -22,7 +22,7 @@ extension CloudMap {
     /// - Parameters:
     ///   - path: a property of a type that a record can hold.
     ///   - name: the field.
-    ///   - missing: the value when the record lacks the field; nil leaves the property alone.
+    ///   - missing: the value when the record lacks the field; nil leaves the property unchanged.
     public func field<Value: CKRecordValueProtocol & Sendable>(
         _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
         default missing: Value? = nil
@@ -35,7 +35,7 @@ extension CloudMap {
             }, isKnown: { ($0[name] as Value?) != nil }, fallback: { missing })
     }
 
-    /// An optional property that is a field; nil where the record lacks it.
+    /// An optional property that is a field; nil when the record lacks it.
     public func field<Value: CKRecordValueProtocol & Sendable>(
         _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
     ) -> Self {
@@ -45,8 +45,8 @@ extension CloudMap {
             isKnown: { ($0[name] as Value?) != nil })
     }
 
-    /// An optional property with raw values that is a field; nil where the record lacks it, or has a raw
-    /// value that this app does not know; that one stays in the record until the property is set.
+    /// An optional property with raw values that is a field; nil when the record lacks it or has a
+    /// raw value that is unknown to this app, which stays in the record until the property is set.
     public func field<Value: RawRepresentable & Sendable>(
         _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
     ) -> Self where Value.RawValue: CKRecordValueProtocol {
@@ -58,8 +58,9 @@ extension CloudMap {
             }, isKnown: { ($0[name] as Value.RawValue?).flatMap(Value.init) != nil })
     }
 
-    /// A property with raw values, such as an enumeration, that is a field; a raw value that this app
-    /// does not know counts as missing, and stays in the record for as long as the property has the default.
+    /// A property with raw values, such as an enumeration, that is a field; a raw value that is
+    /// unknown to this app counts as missing, and stays in the record while the property has the
+    /// default.
     public func field<Value: RawRepresentable & Sendable>(
         _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
         default missing: Value? = nil
@@ -73,11 +74,11 @@ extension CloudMap {
             fallback: { missing?.rawValue })
     }
 
-    /// A file that is an asset. A fetched one lies in a temporary file, or in the folder of the cache: let
-    /// the property's setter, or the store, copy it.
+    /// A file that is an asset. A fetched one is a temporary file, or in the folder of the cache:
+    /// the property's setter, or the store, must copy it.
     ///
-    /// It is sent when its bytes are others than those of the service's; each save reads the file for that. A file that
-    /// is at the service and not on this device leaves the property as it is.
+    /// It is sent when its bytes differ from the service's; each save reads the file to find out. A
+    /// file that is at the service but not on this device leaves the property unchanged.
     public func asset(
         _ path: WritableKeyPath<Entity, URL?> & Sendable, _ name: String
     ) -> Self {
@@ -90,7 +91,7 @@ extension CloudMap {
                     entity[keyPath: path] = nil
                     return
                 }
-                // Unless it is not here: then nobody is to take it for removed.
+                // A file that is not on this device must not look removed.
                 if let file = asset.fileURL { entity[keyPath: path] = file }
             }, isKnown: { ($0[name] as CKAsset?) != nil })
     }

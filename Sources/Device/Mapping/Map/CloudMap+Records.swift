@@ -3,18 +3,18 @@ import StratusClient
 import StratusRecords
 
 extension CloudMap {
-    /// Every field that the map writes, but for assets.
+    /// Every field that the map writes, except assets.
     var plainNames: [String] {
         [changeDateName] + fields.filter { !$0.isAsset }.map(\.name) + references.map(\.name)
     }
 
-    /// An object as a record of its own.
+    /// Makes a new record from an object.
     func record(
         of entity: Entity, _ id: CKRecord.ID, mapping: CloudMapping
     ) throws -> CKRecord {
         let record = CKRecord(recordType: recordType, recordID: id)
         record[changeDateName] = entity.changeMilliseconds.map { Date(wholeMilliseconds: $0) }
-        // Files are no plain values: they are compared and set apart.
+        // Files are compared and set separately.
         for field in fields where !field.isAsset {
             record[field.name] = field.read(entity)
         }
@@ -33,12 +33,12 @@ extension CloudMap {
         return record
     }
 
-    /// Brings the fields of a record to what another one has; the rest stays as it is.
+    /// Copies fields of another record into a record; the other fields stay unchanged.
     ///
     /// - Parameters:
-    ///   - only: nil is all.
+    ///   - only: the fields to copy; nil means all.
     ///   - mapping: knows which files the service has, and whether an asset without a file stays as it is.
-    /// - Returns: digests of the files that were looked at, by field.
+    /// - Returns: digests of the files that were read, by field.
     func copy(
         _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,
         mapping: CloudMapping
@@ -67,7 +67,7 @@ extension CloudMap {
                 if !isThere { record[field.name] = asset }
                 continue
             }
-            // What this device has not fetched nobody has removed.
+            // A file that this device has not fetched was not removed.
             if let known, !mapping.source.mayLackFiles || known.fileURL != nil {
                 record.setObject(nil, forKey: field.name)
             }
@@ -84,8 +84,8 @@ extension CloudMap {
         return digests
     }
 
-    /// Fields with values that this app cannot take, as those of a newer app or those that this device has no
-    /// key for, while the object has no more to say than that: they are not written over.
+    /// Fields with values that this app cannot read, such as those of a newer app or encrypted ones
+    /// without a key, while the object has no value of its own: they are not overwritten.
     private func strangeNames(
         in record: CKRecord, _ old: RecordSnapshot, comparedWith new: RecordSnapshot
     ) throws -> Set<String> {
@@ -101,7 +101,7 @@ extension CloudMap {
         return Set(strange.map(\.name).filter { new[$0] == without[$0] } + links.map(\.name))
     }
 
-    /// The files of a record that was fetched or saved, as far as their bytes are known.
+    /// The files of a fetched or saved record whose bytes are known.
     func files(of record: CKRecord, digests: [String: String]? = nil) -> [String: SyncLedger
         .KnownFile]
     {
@@ -121,7 +121,7 @@ extension CloudMap {
         return files
     }
 
-    /// Whether an object and a record say different things; assets, which would have to be read, apart.
+    /// Whether an object and a record differ, except for assets, which would have to be read.
     func differs(_ entity: Entity, _ record: CKRecord, mapping: CloudMapping) throws -> Bool {
         let mine = try RecordSnapshot(
             try self.record(of: entity, record.recordID, mapping: mapping))
@@ -139,7 +139,8 @@ extension CloudMap {
 }
 
 extension CloudMapping {
-    /// The names of what an object refers to, but for what is not in the cloud: deleted, or ignored.
+    /// The names of the objects that an object refers to, except those that are not in the cloud:
+    /// deleted or ignored ones.
     func targets<E: CloudEntity>(of reference: MappedReference<E>, in entity: E) -> [String] {
         let type = reference.target.recordTypeName
         let names: [String] =

@@ -3,13 +3,13 @@ import StratusClient
 
 /// A property that refers to other objects.
 struct MappedReference<Entity: CloudEntity>: Sendable {
-    /// What the property has: objects, or no more than their sync IDs.
+    /// The content of the property: objects, or only their sync IDs.
     enum Content {
         case objects([any CloudEntity])
         case names([String])
     }
 
-    /// What the property is to have.
+    /// The new content of the property.
     struct Filling {
         var names: [String]
         var objects: [String: any CloudEntity]
@@ -81,7 +81,7 @@ extension CloudMap {
 }
 
 extension MappedReference {
-    /// The names of the records that a record refers to here.
+    /// The names of the records that a record refers to by this reference.
     func names(in record: CKRecord) -> [String] {
         if isList {
             let list: [CKRecord.Reference]? = record[name]
@@ -91,13 +91,13 @@ extension MappedReference {
         return one.map { [$0.recordID.recordName] } ?? []
     }
 
-    /// The objects that the property has, but for the placeholder.
+    /// The objects in the property, except the placeholder.
     func objects(of entity: Entity) -> [any CloudEntity] {
         guard case .objects(let objects) = read(entity) else { return [] }
         return objects.filter { !$0.isPlaceholder }
     }
 
-    /// The names of what the property has.
+    /// The names of the objects in the property.
     func names(of entity: Entity) -> [String] {
         if case .names(let names) = read(entity) { return names }
         return objects(of: entity).compactMap(\.cloudID)

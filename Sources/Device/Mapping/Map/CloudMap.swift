@@ -1,9 +1,9 @@
 import Foundation
 import StratusClient
 
-/// What a type is in the cloud: its record type, and which property is which field.
+/// The mapping of a type: its record type, and the field of each property.
 ///
-/// A value, made by a chain of calls, and checked when a ``CloudMapping`` is set up.
+/// It is made by a chain of calls, and checked when a ``CloudMapping`` is set up.
 ///
 /// ```swift
 /// static let cloudMap = CloudMap<Person>("Person")
@@ -14,8 +14,8 @@ import StratusClient
 /// ```
 ///
 /// A field that a record lacks becomes nil in an optional property, and the default in another one;
-/// without a default the property keeps what it has, which in a new object is its initial value. Fields
-/// that no property has are left in the record as they are.
+/// without a default the property keeps its value, which in a new object is the initial one. Fields
+/// without a property stay unchanged in the record.
 public struct CloudMap<Entity: CloudEntity>: Sendable {
     public let recordType: CKRecord.RecordType
     var fields: [MappedField<Entity>] = []
@@ -32,16 +32,16 @@ public struct CloudMap<Entity: CloudEntity>: Sendable {
         self.recordType = recordType
     }
 
-    /// The property that holds the name of the object's record; wins over ``CloudKeyed``.
+    /// The property with the name of the object's record; overrides ``CloudKeyed``.
     public func syncID(_ path: WritableKeyPath<Entity, String?> & Sendable) -> Self {
         with { $0.syncIDKey = Accessor(path) }
     }
 
-    /// The property that holds when the object was changed last; wins over ``CloudKeyed``.
+    /// The property with the date of the object's last change; overrides ``CloudKeyed``.
     ///
     /// - Parameters:
     ///   - path: the property.
-    ///   - name: the field that carries it to other devices.
+    ///   - name: the field for the date.
     public func changeDate(
         _ path: WritableKeyPath<Entity, Date?> & Sendable, _ name: String = "changeDate"
     ) -> Self {
@@ -59,7 +59,7 @@ public struct CloudMap<Entity: CloudEntity>: Sendable {
 
     /// The object that a property of this type has when the record refers to none.
     ///
-    /// It stands for no object: it is never saved, and a property that holds it is saved as empty.
+    /// The placeholder is never saved, and a property that holds it is saved as empty.
     public func placeholder(_ placeholder: Entity) -> Self {
         with { $0.placeholder = placeholder }
     }

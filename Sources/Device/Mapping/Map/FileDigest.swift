@@ -1,13 +1,13 @@
 import Crypto
 import Foundation
 
-/// What tells a file's bytes from others.
+/// The digest of a file, to detect that its bytes changed.
 enum FileDigest {
     private static let pieceBytes = 1 << 20
 
-    /// Its SHA-256; nil for what cannot be read, which the save says.
+    /// The SHA-256 of a file; nil if it cannot be read, which the save of its asset reports.
     static func text(of url: URL) -> String? {
-        // As said above.
+        // The asset is then saved, and the save throws the error.
         guard let file = try? FileHandle(forReadingFrom: url) else { return nil }
         var digest = SHA256()
         do {
@@ -16,7 +16,7 @@ enum FileDigest {
             }
             try file.close()
         } catch {
-            // As said above.
+            // The asset is then saved, and the save throws the error.
             return nil
         }
         return digest.finalize().map { String(format: "%02x", $0) }.joined()

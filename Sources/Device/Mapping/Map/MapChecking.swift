@@ -1,13 +1,13 @@
 import Foundation
 import StratusRecords
 
-/// Everything that is wrong with the maps of a setup.
+/// Checks the maps of a setup.
 struct MapChecking {
     static let ownTypes = ["Device", "DeleteQueue"]
     private(set) var problems: [String] = []
     private var recordTypes: [String: String] = [:]
 
-    /// - Throws: ``MappingError`` `invalidMaps` with one sentence that names all of it.
+    /// - Throws: ``MappingError`` `invalidMaps` with one sentence that names all problems.
     static func check(_ types: [any CloudEntity.Type]) throws {
         var checking = MapChecking()
         let known = Set(types.map { ObjectIdentifier($0) })
@@ -60,7 +60,7 @@ struct MapChecking {
         }
     }
 
-    /// One of two fields of a property would be written over by the other one.
+    /// Finds properties with two fields, of which one would overwrite the other.
     private mutating func checkPaths(_ type: Any.Type, _ fields: [(path: AnyKeyPath, name: String)])
     {
         var seen: [AnyKeyPath: String] = [:]

@@ -21,8 +21,9 @@ extension CloudMapping {
         return ([E.recordTypeName] + lines).joined(separator: "\n")
     }
 
-    /// The schema that production needs, in Apple's language: the mapped types with the index on the
-    /// modification date, and without a feed `Device` and `DeleteQueue`, which every device may write.
+    /// The schema for production, in Apple's schema language: the mapped types with the index on
+    /// the modification date and, for a database without a change feed, `Device` and `DeleteQueue`,
+    /// which every device may write.
     public var schema: String {
         var types = types.map { SchemaText.text(of: $0) }
         if !source.tellsDeletions { types += [SchemaText.device, SchemaText.queue] }
@@ -30,7 +31,7 @@ extension CloudMapping {
     }
 }
 
-/// Record types in the language of schemas.
+/// Record types in the schema language.
 enum SchemaText {
     static let device = text("Device", [("deviceId", "STRING")], isOpen: true)
     static let queue = text(

@@ -5,10 +5,10 @@ public struct ChangedEntity: Sendable {
 }
 
 extension CloudMapping {
-    /// The objects that are changed by what comes from the cloud, from now on, for a screen that shows one. An
-    /// object is announced when its fields are filled, and again when its references are.
+    /// The objects that are changed by syncing, from now on, for a screen that shows one. An object
+    /// is sent when its fields are filled, and again when its references are.
     ///
-    /// ``CloudObject`` tells its observers by itself.
+    /// ``CloudObject`` notifies its observers by itself.
     public func changes() -> AsyncStream<ChangedEntity> { changedEntities.stream() }
 
     func announce(_ type: any CloudEntity.Type, _ name: String) {

@@ -11,26 +11,27 @@ import Foundation
 /// }
 /// ```
 ///
-/// A struct has its sync ID from the start, as two copies without one cannot be told from two objects.
+/// A struct must have its sync ID from the start, because two copies without one cannot be
+/// distinguished from two objects.
 public protocol CloudEntity: Sendable {
-    /// What the type is in the cloud. Let it be a constant: it is read often.
+    /// The mapping of the type. Make it a constant, because it is read often.
     static var cloudMap: CloudMap<Self> { get }
 }
 
 /// An entity whose sync ID and change date have these names: adopt it once, in the protocol or the
 /// extension that all types of the app share.
 ///
-/// A ``CloudMap/syncID(_:)`` or ``CloudMap/changeDate(_:_:)`` of a type's own map wins.
+/// ``CloudMap/syncID(_:)`` and ``CloudMap/changeDate(_:_:)`` of a type's own map override them.
 public protocol CloudKeyed: CloudEntity {
     /// The name of the object's record; nil before its first save.
     var syncID: String? { get set }
-    /// When the app changed the object last. Set it with every edit: by it a sync finds what to send,
-    /// and the newest one wins.
+    /// When the app last changed the object. Set it with every edit: a sync uses it to find what to
+    /// send, and the newest one wins.
     var changeDate: Date? { get set }
 }
 
 extension CloudEntity {
-    /// The condition that holds for the object of a sync ID, whatever the property is called.
+    /// A predicate for the object with a sync ID, whatever the property is called.
     ///
     /// ```swift
     /// huts.first(where: Hut.predicate(forSyncID: id))
@@ -69,12 +70,12 @@ extension CloudEntity {
         set { Self.syncIDKey?.set(&self, newValue) }
     }
 
-    /// In milliseconds, as records keep dates.
+    /// The change date in milliseconds, as records store dates.
     var changeMilliseconds: Int64? {
         Self.changeDateKey?.get(self)?.wholeMilliseconds
     }
 
-    /// Whether it is one object however often it is passed on.
+    /// Whether the type is a class.
     static var isReference: Bool { self is AnyObject.Type }
 
     /// Whether both are the same object.
@@ -94,7 +95,7 @@ extension Date {
     }
 }
 
-/// How a value of an object is read and set.
+/// Reads and sets a value of an object.
 struct Accessor<Root, Value>: Sendable {
     var get: @Sendable (Root) -> Value
     var set: @Sendable (inout Root, Value) -> Void

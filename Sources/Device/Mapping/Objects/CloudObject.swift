@@ -22,8 +22,8 @@ public protocol CloudFields: Sendable {
 /// hut.iCloud.save()
 /// ```
 ///
-/// Code that reads a property inside `withObservationTracking` is told when it changes, here or on another
-/// device.
+/// Code that reads a property inside `withObservationTracking` is notified when it changes, here or
+/// on another device.
 @dynamicMemberLookup
 public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
     Observable, DraftedEntity
@@ -45,7 +45,7 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
 
     /// - Parameters:
     ///   - fields: the first values of its properties.
-    ///   - world: says when an edit was made; another one in tests.
+    ///   - world: gives the time of an edit; tests pass their own.
     public init(_ fields: Fields, world: World = .live) {
         state = Mutex(State(fields: fields))
         self.world = world
@@ -75,7 +75,7 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
         set { state.withLock { $0.changeDate = newValue } }
     }
 
-    /// Changes properties, dates the change, and remembers what they were.
+    /// Changes properties, dates the change, and remembers their former values.
     public func edit(_ body: (inout Fields) -> Void) {
         change { state in
             state.beforeEdit = state.fields
@@ -84,10 +84,10 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
         }
     }
 
-    /// Undoes the last edit, which is an edit itself: save the object afterwards. What another device changed
-    /// since is undone with it.
+    /// Undoes the last edit. The undo is an edit itself: save the object afterwards. It also undoes
+    /// what another device has changed since.
     ///
-    /// - Returns: false when there is nothing to take back.
+    /// - Returns: false when there is nothing to undo.
     @discardableResult
     public func undo() -> Bool {
         var isUndone = false
@@ -109,7 +109,7 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
         return copy
     }
 
-    /// Takes over a draft, at once, unless the object was edited since.
+    /// Adopts a draft in one step, unless the object was edited since.
     func take(_ draft: CloudObject, unlessEditedSince known: Int64?) -> Bool {
         let draft = draft.state.withLock { $0 }
         var isTaken = false
@@ -129,7 +129,7 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
 }
 
 extension CloudObject.State {
-    /// Later than the last one, however fast the edits follow.
+    /// Sets a date later than the last one, however fast the edits follow.
     fileprivate mutating func date(_ now: Date) {
         let last = changeDate?.addingTimeInterval(0.001)
         changeDate = max(now, last ?? now)

@@ -1,18 +1,19 @@
 import StratusClient
 
-/// What an object can do in the cloud: `person.iCloud`.
+/// The cloud operations of an object: `person.iCloud`.
 public struct CloudProxy<Entity: CloudEntity>: Sendable {
     let entity: Entity
 
-    /// Saves the object and what it refers to, in the background; the store hears of it in `didSave`.
+    /// Saves the object and the objects that it refers to, in the background; the store gets the
+    /// outcome in `didSave`.
     public func save() {
         start(naming: true) { try await $0.save(entity) }
     }
 
-    /// Saves the object with all that it refers to, as far as that was changed, and returns once the cloud
-    /// has it. The record's name is written into the object.
+    /// Saves the object and the changed objects that it refers to, and returns once the cloud has
+    /// them. The record's name is written into the object.
     ///
-    /// - Throws: ``MappingError``, or what the service says.
+    /// - Throws: ``MappingError``, or the service's error.
     public func saveAndWait() async throws {
         try await CloudMapping.of(Entity.self).save(entity)
     }
@@ -27,8 +28,8 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
         try await CloudMapping.of(Entity.self).save(entity, keys: paths)
     }
 
-    /// Deletes the object's record, in the background, and has all other devices delete theirs. The
-    /// app removes the object itself.
+    /// Deletes the object's record in the background, so that all other devices remove their
+    /// objects. The app removes its own object.
     public func delete() {
         start { try await $0.delete(entity) }
     }
@@ -38,13 +39,13 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
         try await CloudMapping.of(Entity.self).delete(entity)
     }
 
-    /// Takes over a record.
+    /// Fills the object from a record.
     ///
     /// - Parameters:
     ///   - record: of the object's type, such as one of ``SyncChanges``.
-    ///   - fetchReferences: also loads what the record refers to. Objects that are not here are created and
-    ///     filled, and so on through what they refer to; a property that refers to some has its placeholder
-    ///     until then, and ``CloudMapping/changes()`` tells when it is filled.
+    ///   - fetchReferences: also fetches the records that it refers to. Missing objects are created
+    ///     and filled, and so are the objects that they refer to; until then a property has its
+    ///     placeholder, and ``CloudMapping/changes()`` reports when it is filled.
     /// - Returns: the object; a struct is a new value.
     @discardableResult
     public func update(from record: CKRecord, fetchReferences: Bool = false) async throws -> Entity
@@ -61,23 +62,25 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
         do {
             mapping = try CloudMapping.of(Entity.self)
         } catch {
-            // There is no store to hear of it; the call that waits throws it.
+            // Without a setup there is no store to notify, so the error is logged; the methods that
+            // wait throw it.
             CloudMapping.withoutSetup.withLock { $0.error("\(error)") }
             return
         }
-        // At once, so that a deletion that overtakes the save knows what it deletes; what is wrong with the
-        // name the save says.
+        // Named at once, so that a deletion that overtakes the save knows the name. If naming
+        // fails, the save below fails with the same error.
         if isNamed, !mapping.isLocked, !mapping.isIgnored(entity) { _ = try? mapping.name(entity) }
-        // Nobody waits for it, also where a callback of the store calls.
+        // No caller waits for the task, so it may also start within a callback of the store.
         Engagement.$current.withValue(nil) {
             _ = mapping.world.startTask("mapping call") {
-                try? await body(mapping)  // The mapping logs it, and the store hears of it.
+                // The mapping logs the error, and the store gets it in `didSave`.
+                try? await body(mapping)
             }
         }
     }
 }
 
-/// What a type can do in the cloud: `Person.iCloud`.
+/// The cloud operations of a type: `Person.iCloud`.
 public struct CloudTypeProxy<Entity: CloudEntity>: Sendable {
     /// Syncs the objects of the type; see ``CloudMapping/syncEntities(specific:forced:)``.
     public func sync(forced: Bool = false) async throws {

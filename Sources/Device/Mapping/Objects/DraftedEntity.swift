@@ -1,13 +1,13 @@
-/// An object that is filled at once, so that no edit falls between two of its properties.
+/// An object that is filled in one step, so that no edit happens between two of its properties.
 protocol DraftedEntity: CloudEntity {
     func draft() -> Self
     func take(_ draft: Self, unlessEditedSince known: Int64?) -> Bool
 }
 
 extension CloudEntity {
-    /// Changes an object by what came from the cloud, unless it was edited since it was last looked at.
+    /// Changes an object by values from the cloud, unless it was edited since it was last read.
     ///
-    /// - Parameter known: the change date of then, in milliseconds.
+    /// - Parameter known: the change date at that time, in milliseconds.
     /// - Returns: whether it was changed.
     mutating func change(
         unlessEditedSince known: Int64?, _ body: (inout Self) -> Void

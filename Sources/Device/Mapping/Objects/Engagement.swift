@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What the mapping does in a task while it asks and tells the store. Who calls back from there waits for
-/// what waits for it.
+/// The mapping's current work while it calls the store. A callback that waited for that work would
+/// deadlock.
 final class Engagement: Sendable {
     enum Work {
         case syncing
@@ -9,7 +9,7 @@ final class Engagement: Sendable {
         case saving
     }
 
-    /// Also of tasks that a callback starts, until the work is over.
+    /// Also set in tasks that a callback starts, until the work is over.
     @TaskLocal static var current: Engagement?
 
     private let mapping: ObjectIdentifier
@@ -36,7 +36,7 @@ final class Engagement: Sendable {
 }
 
 extension CloudMapping {
-    /// Runs a body that others of this mapping wait for.
+    /// Runs a body for which other calls of this mapping wait.
     func engaged<Value>(
         in work: Engagement.Work, _ body: () async throws -> Value
     ) async rethrows -> Value {
@@ -45,7 +45,7 @@ extension CloudMapping {
         return try await Engagement.$current.withValue(engagement) { try await body() }
     }
 
-    /// Runs a body that has these types for itself.
+    /// Runs a body with exclusive access to these types.
     func holding<Value: Sendable>(
         _ types: Set<String>, _ body: () async throws -> Value
     ) async throws -> Value {

@@ -1,12 +1,12 @@
 import StratusClient
 import Synchronization
 
-/// An entity of which a new, empty object can be made.
+/// An entity that can be created empty.
 public protocol CloudCreatable: CloudEntity {
     init()
 }
 
-/// Keeps objects in memory.
+/// A store in memory.
 ///
 /// ```swift
 /// let store = MemoryStore(Person.self, Home.self)
@@ -16,13 +16,13 @@ public final class MemoryStore: CloudStore {
         /// Nil for a type that was not named at the start.
         var make: (@Sendable () -> any CloudEntity)?
         var named: [String: any CloudEntity] = [:]
-        /// Objects that had no sync ID when they came.
+        /// Objects that had no sync ID when they were inserted.
         var unnamed: [any CloudEntity] = []
     }
 
     private let tables: Mutex<[ObjectIdentifier: Table]>
 
-    /// - Parameter types: the types of which a sync makes new objects.
+    /// - Parameter types: the types of which a sync creates new objects.
     public init(_ types: any CloudCreatable.Type...) {
         var tables: [ObjectIdentifier: Table] = [:]
         for type in types { tables[ObjectIdentifier(type)] = Table(make: { type.init() }) }
@@ -59,7 +59,7 @@ public final class MemoryStore: CloudStore {
         }
     }
 
-    /// Removes an object, here alone.
+    /// Removes an object from this store only.
     public func remove<Entity: CloudEntity>(_ entity: Entity) {
         update(Entity.self) { table in
             if let name = entity.cloudID { table.named[name] = nil }
@@ -104,7 +104,7 @@ public final class MemoryStore: CloudStore {
         }
     }
 
-    /// Files the objects that got a sync ID meanwhile.
+    /// Indexes the objects that got a sync ID meanwhile.
     private static func name(_ table: inout Table) {
         table.unnamed.removeAll { entity in
             guard let name = entity.cloudID else { return false }
@@ -118,7 +118,7 @@ public final class MemoryStore: CloudStore {
         _ type: Entity.Type, _ body: (inout Table) -> sending Value
     ) -> Value {
         tables.withLock { tables in
-            // Taken out, so that a large table is not copied.
+            // Removed while it is changed, so that a large table is not copied.
             var table = tables.removeValue(forKey: ObjectIdentifier(type)) ?? Table()
             defer { tables[ObjectIdentifier(type)] = table }
             return body(&table)

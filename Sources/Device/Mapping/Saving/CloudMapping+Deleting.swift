@@ -1,11 +1,11 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Deletes an object's record, and has all other devices delete theirs; see
+    /// Deletes an object's record, so that all other devices remove their objects; see
     /// ``CloudProxy/deleteAndWait()``.
     ///
-    /// Without a connection it is done by the next sync. An object that was never saved is not saved later:
-    /// objects that refer to it are saved without it.
+    /// Without a connection the next sync deletes it. An object that was never saved is not saved
+    /// later: objects that refer to it are saved without it.
     public func delete<Entity: CloudEntity>(_ entity: Entity) async throws {
         guard !isIgnored(entity), Entity.isReference || entity.cloudID != nil else {
             return log.debug(
@@ -37,7 +37,7 @@ extension CloudMapping {
         }
     }
 
-    /// Removes an object that a sync has made of the record since the app removed its own.
+    /// Removes an object that a sync has created from the record since the app removed its own.
     private func removeCopy<E: CloudEntity>(of entity: E, _ name: String) async throws {
         let key = EntityGraph.key(E.self, name)
         guard let made = state.withLock({ $0.made.removeValue(forKey: key)?.object }),
@@ -47,24 +47,26 @@ extension CloudMapping {
         try await remove(E.self, name)
     }
 
-    /// Whether an object was deleted here since a ticket was taken: what was fetched then still has it.
+    /// Whether an object was deleted here since a ticket was taken: records fetched before still
+    /// include it.
     func wasDeleted<E: CloudEntity>(_ type: E.Type, _ name: String, since ticket: Int) -> Bool {
         state.withLock { $0.deletions[EntityGraph.key(type, name), default: 0] > ticket }
     }
 
-    /// Deletes records, and tells the other devices where the database does not.
+    /// Deletes records, and notifies the other devices if the database does not.
     func deleteRecords(_ names: [String], ofType type: String) async throws {
         guard !names.isEmpty else { return }
         var entries: [CKRecord] = []
         if !source.tellsDeletions { entries = try await queueEntries(names, ofType: type) }
-        // The entries first: a deletion that nobody hears of would come back.
+        // The entries first: an object whose deletion is not recorded would be saved again by
+        // another device.
         try check(try await source.modify(saving: entries, deleting: []))
         try check(try await source.modify(saving: [], deleting: names))
         try ledger.setDeleted(type, names, isPending: false)
         log.debug("deleted", metadata: ["type": "\(type)", "records": "\(names)"])
     }
 
-    /// - Throws: an error of an item, but for those that say that it was done before.
+    /// - Throws: an error of an item, except those that mean that it was deleted or saved before.
     func check(_ results: [String: Result<CKRecord?, any Error>]) throws {
         for result in results.values {
             do {
@@ -78,7 +80,7 @@ extension CloudMapping {
     }
 }
 
-/// An object that the mapping made, as long as the store has it.
+/// An object that the mapping created, held weakly.
 struct MadeObject: Sendable {
     weak let object: (any CloudEntity & AnyObject)?
 }

@@ -1,18 +1,17 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Saves an object with all that it refers to, as far as that was changed; see
-    /// ``CloudProxy/saveAndWait()``.
+    /// Saves an object and the changed objects that it refers to; see ``CloudProxy/saveAndWait()``.
     ///
-    /// Saves of one type run one after the other. A save that waited while a later state of the object was
-    /// saved has nothing left to do.
+    /// Saves of one type run one after the other. A save does nothing if a later state of the
+    /// object was saved while it waited.
     public func save<Entity: CloudEntity>(_ entity: Entity) async throws {
         try await save(entity, only: nil)
     }
 
-    /// Saves some properties of an object, and what they refer to.
+    /// Saves some properties of an object, and the objects that they refer to.
     ///
-    /// - Throws: as ``save(_:)``, and `notMapped` for a property that is no field.
+    /// - Throws: as ``save(_:)``, and `notMapped` for a property that is not a field.
     public func save<Entity: CloudEntity>(
         _ entity: Entity, keys: [PartialKeyPath<Entity> & Sendable]
     ) async throws { try await save(entity, only: keys) }
@@ -48,7 +47,8 @@ extension CloudMapping {
         await tell(reports)
     }
 
-    /// - Throws: ``MappingError`` `notMapped`: to save nothing would look like a save that went well.
+    /// - Throws: ``MappingError`` `notMapped`, because saving nothing would look like a successful
+    ///   save.
     private func fieldNames<E: CloudEntity>(
         of paths: [PartialKeyPath<E> & Sendable]
     ) throws -> Set<String> {
@@ -61,7 +61,7 @@ extension CloudMapping {
             guard !found.isEmpty else {
                 throw MappingError(
                     .notMapped,
-                    "\(path) is no field in the map of \(E.recordTypeName). Save properties that the"
+                    "\(path) is not a field in the map of \(E.recordTypeName). Save properties that the"
                         + " map names.")
             }
             names.formUnion(found)
@@ -77,23 +77,25 @@ extension CloudMapping {
         )
     }
 
-    /// Tells the store what came of saves. Nothing waits for it: it may save and sync itself.
+    /// Reports the outcome of saves to the store. No call waits for it, so the store may save and
+    /// sync.
     func tell(_ reports: [SaveReport]) async {
         for report in reports {
             await store.didSave(report.entity, record: report.record, error: report.error)
         }
     }
 
-    /// Sends objects with what they refer to, while nobody else saves their types.
+    /// Sends objects with the objects that they refer to, with exclusive access to their types.
     ///
-    /// - Parameter reports: what the store is to be told afterwards, also when it throws.
+    /// - Parameter reports: the outcomes to report to the store afterwards, also when this throws.
     func send(_ sending: Sending, _ reports: inout [SaveReport]) async throws {
         var types = try await graph(of: sending.roots).recordTypes
         var isDone = types.isEmpty
         while !isDone {
             let held = types
             (isDone, types) = try await holding(held) {
-                // Again, as others may have saved some of it, or linked more to it, meanwhile.
+                // Built again, because other saves may have changed the graph while this one
+                // waited.
                 var graph = try await graph(of: sending.roots)
                 guard graph.recordTypes.isSubset(of: held) else {
                     return (false, graph.recordTypes.union(held))
@@ -112,18 +114,18 @@ extension CloudMapping {
     }
 }
 
-/// What is to be sent, and how.
+/// The objects to send, and how.
 struct Sending: Sendable {
     var roots: [any CloudEntity]
-    /// The fields of the roots; nil is all.
+    /// The fields of the roots to send; nil means all.
     var fields: Set<String>?
-    /// When the save was asked for; nil sends in any case.
+    /// When the save was requested; nil sends in any case.
     var ticket: Int?
-    /// Whether a record that was changed later than the object is left alone.
+    /// Whether a record that was changed later than the object stays unchanged.
     var newestWins = false
 }
 
-/// What came of a save.
+/// The outcome of a save.
 struct SaveReport: Sendable {
     var entity: any CloudEntity
     var isRoot: Bool

@@ -1,6 +1,6 @@
-/// Objects with what they refer to, each once, so that cycles end.
+/// Objects with the objects that they refer to, each once, so that cycles end.
 struct EntityGraph {
-    /// An object that is to be saved.
+    /// An object to save.
     struct Node: Sendable {
         var entity: any CloudEntity
         var name: String
@@ -25,7 +25,8 @@ struct EntityGraph {
 
     mutating func keep(where condition: (Node) -> Bool) { nodes.removeAll { !condition($0) } }
 
-    /// Targets of weak references come before their holders: the service refuses a holder without target.
+    /// Sorts targets of weak references before the objects that refer to them, because the service
+    /// refuses a reference to a missing target.
     mutating func sortTargetsFirst() {
         let byKey = Dictionary(nodes.enumerated().map { ($1.key, $0) }) { first, _ in first }
         var sorted: [Node] = []
@@ -62,7 +63,7 @@ extension CloudEntity {
 }
 
 extension CloudMapping {
-    /// Gives an object its name, once, whoever asks at the same time.
+    /// Gives an object its name, once, even if several tasks do so at the same time.
     ///
     /// - Throws: ``MappingError`` `unnamedValue` for a struct without one.
     func name<E: CloudEntity>(_ entity: E) throws -> String {
@@ -82,13 +83,13 @@ extension CloudMapping {
         }
     }
 
-    /// Whether an object was edited since both sides agreed on it.
+    /// Whether an object was edited since both sides were last equal.
     func isChanged<E: CloudEntity>(_ entity: E, _ name: String) -> Bool {
         guard let known = ledger.known(E.recordTypeName, name) else { return true }
         return known.changed != entity.changeMilliseconds
     }
 
-    /// The roots, and what was edited of all that they refer to.
+    /// The roots, and the edited objects that they refer to.
     func graph(of roots: [any CloudEntity]) async throws -> EntityGraph {
         var graph = EntityGraph()
         var level = roots
@@ -103,7 +104,7 @@ extension CloudMapping {
         return graph
     }
 
-    /// Takes an object in; answers what it refers to.
+    /// Adds an object; returns the objects that it refers to.
     private func visit<E: CloudEntity>(
         _ entity: E, _ isRoot: Bool, _ graph: inout EntityGraph
     ) async throws -> [any CloudEntity] {
@@ -117,7 +118,8 @@ extension CloudMapping {
             switch reference.read(entity) {
             case .objects(let objects): found += objects
             case .names(let names):
-                // Rows: only around what is to be sent, as each one is read from its table.
+                // Rows are followed only from objects that are sent, because each is read from its
+                // table.
                 guard isRoot || isChanged(entity, name) else { continue }
                 for name in names {
                     if let row = try await store.fetch(reference.target, syncID: name) {

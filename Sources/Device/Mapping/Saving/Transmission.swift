@@ -1,7 +1,7 @@
 import StratusClient
 import StratusRecords
 
-/// An object on its way: what was read of it, and the record that carries it.
+/// An object that is being sent: the values that were read, and its record.
 struct Outgoing: Sendable {
     var node: EntityGraph.Node
     var record: CKRecord
@@ -9,22 +9,23 @@ struct Outgoing: Sendable {
     var changed: Int64?
     var ticket: Int
     var isPart: Bool
-    /// Of its files, by field.
+    /// The digests of its files, by field.
     var digests: [String: String]
 }
 
 extension CloudMapping {
-    /// How often a record is built anew because another device changed it meanwhile.
+    /// How often a record is rebuilt because another device changed it meanwhile.
     static let largestRounds = 8
 
     /// Sends objects.
     ///
-    /// - Parameter reports: what came of each.
-    /// - Throws: the error of a root, else of what it refers to, once all others are done.
+    /// - Parameter reports: the outcome of each object.
+    /// - Throws: the error of a root, otherwise of an object that it refers to, after all others
+    ///   were sent.
     func transmit(
         _ nodes: [EntityGraph.Node], _ sending: Sending, _ reports: inout [SaveReport]
     ) async throws {
-        // Deleted since the save was asked for.
+        // Objects that were deleted since the save was requested.
         let gone = nodes.filter { ledger.isDeleted(type(of: $0.entity).recordTypeName, $0.name) }
         if sending.ticket != nil { reports += gone.map { failed($0, MappingError.gone) } }
         let goneKeys = Set(gone.map(\.key))
@@ -91,14 +92,15 @@ extension CloudMapping {
         if let failure = reports.failure { throw failure }
     }
 
-    /// Reads an object into a record; nil when the record's own change is newer and shall win.
+    /// Reads an object into a record; nil when the record's own change is newer and must win.
     private func outgoingItem<E: CloudEntity>(
         _ node: EntityGraph.Node, _ entity: E, _ base: CKRecord?, _ sending: Sending
     ) throws -> Outgoing? {
         let map = E.cloudMap
         let ticket = state.withLock { $0.takeTicket() }
         let changed = entity.changeMilliseconds
-        // Nobody asked for a link: an edit of long ago is no reason to write over a newer one.
+        // The app did not request to save this linked object, so its older edit must not overwrite
+        // a newer one.
         if sending.newestWins || !node.isRoot, let base,
             let theirs = map.changeMilliseconds(of: base),
             theirs > changed ?? .min
@@ -133,7 +135,8 @@ extension CloudMapping {
     ) async throws -> [SaveReport] {
         for (type, group) in Dictionary(grouping: saved, by: { $0.record.recordType }) {
             let known = group.map { item, record in
-                // A part of the object says nothing of the rest, which the next sync sends.
+                // After a save of some properties the object still counts as changed, so that the
+                // next sync sends the rest.
                 let changed =
                     item.isPart ? ledger.known(type, item.node.name)?.changed : item.changed
                 return (
@@ -167,14 +170,15 @@ extension CloudMapping {
             E.cloudMap.files(of: record, digests: digests))
     }
 
-    /// Notes what an object weakly refers to and another device has deleted: it is saved without that.
+    /// Notes the weakly referenced objects that another device has deleted: the object is saved
+    /// without them.
     ///
     /// - Returns: whether there is any.
     private func noteGoneTargets<E: CloudEntity>(of entity: E) async throws -> Bool {
         var isAny = false
         for reference in E.cloudMap.references where reference.target.isWeakTarget {
             let type = reference.target.recordTypeName
-            // What the cloud never had is not gone.
+            // A target that the cloud never had was not deleted.
             let names = targets(of: reference, in: entity).filter { ledger.known(type, $0) != nil }
             let there = try await source.records(named: names, withFiles: false)
             let gone = names.filter { there[$0] == nil }
@@ -191,8 +195,8 @@ extension CloudMapping {
 }
 
 extension [SaveReport] {
-    /// The last root's error; else that of what a root refers to, but for what was deleted: the store
-    /// hears of it, and it is gone.
+    /// The last root's error, otherwise that of an object that a root refers to, except for deleted
+    /// ones, which are reported only to the store.
     fileprivate var failure: (any Error)? {
         if let root = last(where: { $0.isRoot && $0.error != nil }) { return root.error }
         let links = filter { report in

@@ -1,5 +1,5 @@
-/// One serial queue for each type: what holds a type keeps others of it waiting, first come first served;
-/// work on other types goes on.
+/// One serial queue for each type: work on a type waits for earlier work on it, in order; work on
+/// other types runs concurrently.
 actor TypeLanes {
     private struct Waiter {
         var types: Set<String>
@@ -9,7 +9,7 @@ actor TypeLanes {
     private var held: Set<String> = []
     private var waiting: [Waiter] = []
 
-    /// Runs a body that has these types for itself.
+    /// Runs a body with exclusive access to these types.
     nonisolated func holding<Value: Sendable>(
         _ types: Set<String>, _ body: () async throws -> Value
     ) async rethrows -> Value {

@@ -1,6 +1,6 @@
 import StratusClient
 
-/// What a reference has while its targets are not here.
+/// The content of a reference while its targets are not here.
 struct Links: Equatable {
     var names: [String]
     var objectCount: Int
@@ -12,10 +12,11 @@ struct Links: Equatable {
 }
 
 extension CloudMapping {
-    /// Fills references, but for those that were edited since their object was filled.
+    /// Fills references, except those that were edited since their object was filled.
     ///
-    /// A record may be here before what it refers to is: the ledger keeps such names, saves leave them in
-    /// the record, and ``linkArrived(_:)`` links them once they have come.
+    /// A record may arrive before the records that it refers to: the ledger stores such names,
+    /// saves leave them in the record, and ``linkArrived(_:)`` links the objects once they have
+    /// arrived.
     func link<E: CloudEntity>(
         _ type: E.Type, in record: CKRecord, _ links: [Links],
         _ objects: inout [String: any CloudEntity]
@@ -40,7 +41,8 @@ extension CloudMapping {
             }
         }
         objects[name] = entity
-        // First, as an object that was kept has nothing that would tell.
+        // Noted before the object is stored, because a stored object does not show that it lacks
+        // links.
         try ledger.setUnlinked(map.recordType, name, unlinked)
         try await store.keep(entity)
         announce(E.self, name)
@@ -63,7 +65,7 @@ extension CloudMapping {
         try ledger.setUnlinked(E.cloudMap.recordType, record.recordID.recordName, unlinked)
     }
 
-    /// Links objects of a type to what has come since they were filled.
+    /// Links objects of a type to objects that have arrived since they were filled.
     func linkArrived<E: CloudEntity>(_ type: E.Type) async throws {
         let all = ledger.unlinkedObjects(E.cloudMap.recordType)
         for (name, unlinked) in all.sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,7 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Takes over a record into an object; see ``CloudProxy/update(from:fetchReferences:)``.
+    /// Fills an object from a record; see ``CloudProxy/update(from:fetchReferences:)``.
     @discardableResult
     public func update<Entity: CloudEntity>(
         _ entity: Entity, from record: CKRecord, fetchReferences: Bool = false
@@ -19,11 +19,11 @@ extension CloudMapping {
         return loaded[name] as? Entity ?? entity
     }
 
-    /// Fills objects from records: first their fields, then, when all are there, their references. What
-    /// is referred to and not here is fetched, level by level, and filled likewise; each object once, so
-    /// that cycles end.
+    /// Fills objects from records: first their fields, then, when all objects exist, their
+    /// references. Missing referenced records are fetched level by level and filled in the same
+    /// way; each object once, so that cycles end.
     ///
-    /// - Parameter objects: objects by name that are not to be asked of the store.
+    /// - Parameter objects: objects by name that need not be fetched from the store.
     /// - Returns: the objects by name.
     @discardableResult
     func load(
@@ -64,10 +64,10 @@ extension CloudMapping {
     }
 
     /// - Parameters:
-    ///   - isSync: whether a newer edit, made since the sync compared both, stays as it is.
-    ///   - ticket: from before the record was fetched.
-    /// - Returns: what the references have until they are linked; nil for an object that stays as it is, and for one that
-    ///   was deleted here meanwhile.
+    ///   - isSync: whether a newer edit, made since the sync compared both sides, is kept.
+    ///   - ticket: taken before the record was fetched.
+    /// - Returns: the content of the references until they are linked; nil for an object that stays
+    ///   unchanged or was deleted here meanwhile.
     private func fill<E: CloudEntity>(
         _ type: E.Type, from record: CKRecord, isSync: Bool, since ticket: Int,
         _ objects: inout [String: any CloudEntity]
@@ -101,7 +101,7 @@ extension CloudMapping {
                 map.fill(&entity, from: record)
                 for reference in map.references
                 where !reference.isList && reference.objects(of: entity).isEmpty {
-                    // Rows keep the name, whether its row is here or not.
+                    // Rows store the name, whether or not its row is here.
                     reference.fill(
                         &entity, .init(names: reference.names(in: record), objects: objects))
                 }
@@ -115,7 +115,7 @@ extension CloudMapping {
         return links
     }
 
-    /// Looks in the store for what a record refers to.
+    /// Fetches the objects that a record refers to from the store.
     private func findTargets<E: CloudEntity>(
         of type: E.Type, in record: CKRecord, _ objects: inout [String: any CloudEntity],
         _ missing: inout Set<String>
@@ -138,7 +138,7 @@ extension CloudMapping {
         found += try await source.records(
             named: names.subtracting(there).sorted(), withFiles: true
         ).values
-        // In an order that is the same each time.
+        // Sorted, so that the order is always the same.
         return found.sorted { $0.recordID.recordName < $1.recordID.recordName }
     }
 

@@ -1,13 +1,14 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Asks the service to notify this device of changes. Once is enough, for all starts.
+    /// Subscribes this device to changes. It needs to be called once, not at every start.
     public func subscribe() async throws {
         try await prepare()
         try await source.subscribe(types: types.map { $0.recordTypeName })
     }
 
-    /// Handles a push: syncs what it is about, so that the store learns what is new, updated or deleted.
+    /// Handles a push notification: syncs the objects that it is about, so that the store gets the
+    /// new, updated and deleted ones.
     ///
     /// - Returns: whether it was about this mapping's objects.
     /// - Throws: as ``syncEntities(specific:forced:)``.
@@ -20,7 +21,7 @@ extension CloudMapping {
         return true
     }
 
-    /// Handles the dictionary of a push; see ``handle(_:)``.
+    /// Handles the dictionary of a push notification; see ``handle(_:)``.
     @discardableResult
     public func handle(remoteNotification userInfo: [AnyHashable: Any]) async throws -> Bool {
         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else {

@@ -5,14 +5,14 @@ extension CloudMapping {
     /// Pauses between attempts while there is no connection, in seconds: the first, and the longest.
     static let recoverySeconds = (first: 5.0, longest: 300.0)
 
-    /// Syncs at once what failed without a connection: call it when the system says that the network is back.
-    /// Without it, a full sync is tried at intervals until one succeeds.
+    /// Syncs at once what failed without a connection: call it when the system reports that the
+    /// network is back. Otherwise a full sync is tried at intervals until one succeeds.
     public func networkIsBack() async throws {
         state.withLock { $0.recovery.take() }?.cancel()
         try await syncEntities()
     }
 
-    /// Lets a full sync follow when the service can be reached again.
+    /// Schedules a full sync for when the service can be reached again.
     func recover(from error: any Error) {
         guard let error = error as? CKError, error.mayPass else { return }
         state.withLock { state in
@@ -40,7 +40,7 @@ extension CloudMapping {
             } catch let error as CKError where error.mayPass {
                 pause = error.longestRetryAfterSeconds
             } catch {
-                // It was logged; another attempt would end the same.
+                // `syncEntities` has logged the error; another attempt would fail in the same way.
                 break
             }
         }

@@ -1,19 +1,20 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Brings objects and records in step, both ways.
+    /// Syncs objects and records in both directions.
     ///
-    /// A normal sync looks at what changed on either side since the last one that finished. A forced one
-    /// compares every object with every record; the newest change date wins. The store hears of each
-    /// type's changes in `syncDidFinish`. Syncs of one type follow each other.
+    /// A normal sync handles the changes on both sides since the last one that finished. A forced
+    /// one compares every object with every record; the newest change date wins. The store gets
+    /// each type's changes in `syncDidFinish`. Syncs of one type run one after the other.
     ///
-    /// Without a connection it throws, and syncs by itself when there is one; see ``networkIsBack()``.
-    /// From inside a callback of the store it throws `insideCallback`, as it would wait for itself.
+    /// Without a connection it throws, and a sync follows automatically when there is one; see
+    /// ``networkIsBack()``. From inside a callback of the store it throws `insideCallback`, because
+    /// it would wait for itself.
     ///
     /// - Parameters:
-    ///   - specific: only these types; nil is all.
-    ///   - forced: compares everything. Also makes a zone again that was deleted, and sends everything.
-    /// - Throws: ``MappingError``, what the service says, or what the store throws.
+    ///   - specific: the types to sync; nil means all.
+    ///   - forced: compares everything. It also creates a deleted zone again, and sends everything.
+    /// - Throws: ``MappingError``, the service's error, or the store's error.
     public func syncEntities(
         specific: [any CloudEntity.Type]? = nil, forced: Bool = false
     ) async throws {
@@ -25,7 +26,7 @@ extension CloudMapping {
                 "A sync in a callback of the store would wait for itself. Sync once the callback has returned."
         )
         for type in wanted { try requireSetUp(type) }
-        // The names are no record types: saves go on meanwhile.
+        // These names are not record types, so that saves are not blocked meanwhile.
         let turns = Set(wanted.map { "sync of \($0.recordTypeName)" })
         do {
             try await lanes.holding(turns) {
@@ -34,7 +35,8 @@ extension CloudMapping {
                 do {
                     try await source.exchange()
                 } catch {
-                    // Without a network the rest is done on this device; the exchange below says so.
+                    // Logged. Without a network the types are still synced with the local copy; the
+                    // exchange below throws the error.
                     log.debug("not exchanged", metadata: ["error": "\(error)"])
                 }
                 let round = try await round(of: wanted, isForced: forced)
@@ -51,7 +53,7 @@ extension CloudMapping {
         }
     }
 
-    /// A zone that is gone says nothing of its objects: none of them counts as deleted, all are sent.
+    /// Handles a deleted zone: its objects do not count as deleted, and all are sent.
     private func forgetDeletedZone() async throws {
         guard ledger.value("prepared") != nil, try await !source.isPrepared() else { return }
         log.debug("the zone is gone")
@@ -90,9 +92,9 @@ extension CloudMapping {
                 }, comparison: comparison, round: round, mapping: self))
     }
 
-    /// Takes note of what the app took over, then changes the cloud.
+    /// Notes the changes that the app has applied, then changes the cloud.
     ///
-    /// - Parameter ticket: from before the records were fetched.
+    /// - Parameter ticket: taken before the records were fetched.
     func finish<E: CloudEntity>(
         _ type: E.Type, _ comparison: TypeComparison, since ticket: Int
     ) async throws {

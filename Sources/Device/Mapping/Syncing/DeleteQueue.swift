@@ -1,7 +1,7 @@
 import StratusClient
 
-// Where a database has no feed: a `Device` record for each device, and in `DeleteQueue` an entry for each
-// deleted object and device, removed by the device that has deleted its own.
+// For a database without a change feed: a `Device` record for each device, and in `DeleteQueue` an
+// entry for each deleted object and device, removed by that device after it has deleted its object.
 
 extension CloudMapping {
     static let deviceType = "Device"
@@ -15,7 +15,8 @@ extension CloudMapping {
         log.debug("device registered", metadata: ["device": "\(deviceID)"])
     }
 
-    /// The entries of deleted objects for all other devices; of those that go in cascade also for this one.
+    /// The entries of deleted objects for all other devices, and for this device those that are
+    /// deleted in cascade.
     func queueEntries(_ names: [String], ofType type: String) async throws -> [CKRecord] {
         let devices = try await source.changes(ofType: Self.deviceType, since: nil).records.values
             .compactMap { $0["deviceId"] as String? }
@@ -55,7 +56,7 @@ extension CloudMapping {
         return entries
     }
 
-    /// The objects that go with others, as they refer to them weakly; and those that go with these.
+    /// The objects that are deleted with others because they refer to them weakly, in cascade.
     private func holders(
         of names: [String], ofType type: String
     ) async throws -> [(type: String, name: String)] {

@@ -1,16 +1,16 @@
 import StratusClient
 import Synchronization
 
-/// An object that is to be removed here, because it was deleted elsewhere.
+/// An object to remove here because it was deleted elsewhere.
 public struct DeletedEntity: Sendable {
     public var entityType: any CloudEntity.Type
     public var syncID: String
 }
 
-/// What a sync of one type found: what the cloud has that this device lacks, and what goes.
+/// The result of a sync of one type: new, updated and deleted objects of the cloud.
 ///
-/// The records are as they were fetched: their references are unloaded, and an app may read them itself
-/// in place of ``apply()``.
+/// The records are as fetched: their references are not loaded, and an app may read them itself
+/// instead of calling ``apply()``.
 public struct SyncChanges<Entity: CloudEntity>: Sendable {
     /// Records without an object here.
     public let newRecords: [CKRecord]
@@ -22,8 +22,8 @@ public struct SyncChanges<Entity: CloudEntity>: Sendable {
     let round: SyncRound
     let mapping: CloudMapping
 
-    /// Takes over everything: creates, fills and links objects, with those that they refer to, and removes
-    /// the deleted ones.
+    /// Applies all changes: creates, fills and links objects, with those that they refer to, and
+    /// removes the deleted ones.
     public func apply() async throws {
         try await mapping.load(newRecords + updatedRecords, fetchReferences: true, round: round)
         for gone in deleted {
@@ -31,17 +31,17 @@ public struct SyncChanges<Entity: CloudEntity>: Sendable {
         }
     }
 
-    /// Says that the changes were taken over. Only then is the cloud changed: what was edited and deleted here
-    /// is sent, and the entries of deleted objects are removed. The next sync looks only at what changes from
-    /// now on.
+    /// Confirms that the changes were applied. Only then is the cloud changed: local edits and
+    /// deletions are sent, and the entries of deleted objects are removed. The next sync handles
+    /// only later changes.
     ///
-    /// - Throws: ``MappingError``, or what the service says; the next sync tries again.
+    /// - Throws: ``MappingError``, or the service's error; the next sync tries again.
     public func finish() async throws {
         try await mapping.finish(Entity.self, comparison, since: round.ticket)
     }
 }
 
-/// What is common to the types of one sync: records that were fetched, and what was taken over of them.
+/// The state that the types of one sync share: fetched records, and which of them were applied.
 final class SyncRound: Sendable {
     struct State {
         var feeds: [String: RemoteChanges] = [:]
@@ -52,15 +52,16 @@ final class SyncRound: Sendable {
 
     private let state = Mutex(State())
     let isForced: Bool
-    /// Whether objects keep even their names as they are.
+    /// Whether nothing is changed, not even the names of objects.
     let isDry: Bool
-    /// Of the round, taken before anything was fetched.
+    /// The ticket of the round, taken before anything was fetched.
     let ticket: Int
-    /// For this device, by type: names of deleted objects, and of their entries.
+    /// The entries for this device, by type: names of deleted objects, and of their entries.
     let entries: [String: [String: String]]
 
-    /// What the cloud had before it was looked at, by type: what is saved during the sync, be it as the link of
-    /// an object of an earlier type, must not seem to lack there.
+    /// The names of the cloud's known records before the sync, by type: an object that is saved
+    /// during the sync, such as a link of an earlier type, must not seem to be missing in the
+    /// cloud.
     let knownNames: [String: Set<String>]
 
     init(
@@ -79,14 +80,14 @@ final class SyncRound: Sendable {
     }
 }
 
-/// What is to be done about the objects of a type.
+/// The work for the objects of a type.
 struct TypeComparison: Sendable {
     var new: [CKRecord] = []
     var updated: [CKRecord] = []
     var deletedNames: [String] = []
     /// Objects to send.
     var uploads: [any CloudEntity] = []
-    /// Records that objects agree with already.
+    /// Records that equal their objects.
     var agreed: [CKRecord] = []
     /// Records to delete in the cloud.
     var deletions: [String] = []

@@ -1,6 +1,6 @@
 import StratusClient
 
-/// What a sync would do, type by type; prints as a table.
+/// What a sync would do, by type; its description is a table.
 public struct SyncPlan: Sendable, CustomStringConvertible {
     public struct Entry: Sendable {
         public var recordType: CKRecord.RecordType
@@ -30,7 +30,7 @@ extension CloudMapping {
         specific: [any CloudEntity.Type]? = nil, forced: Bool = false
     ) async throws -> SyncPlan {
         for type in specific ?? types { try requireSetUp(type) }
-        // A zone of its own is no record, and the look needs it.
+        // Creating the zone changes no record, and the comparison needs it.
         if source.tellsDeletions { try await prepare() }
         let round = try await round(of: specific ?? types, isForced: forced, isDry: true)
         var plan = SyncPlan(entries: [])

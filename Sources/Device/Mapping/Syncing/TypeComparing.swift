@@ -1,7 +1,7 @@
 import StratusClient
 
 extension CloudMapping {
-    /// Compares the objects of a type with what the cloud says.
+    /// Compares the objects of a type with the cloud's changes.
     func compare<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws -> TypeComparison
     {
         let map = E.cloudMap
@@ -17,21 +17,23 @@ extension CloudMapping {
             if isIgnored(object) {
                 if let name = object.cloudID { ignored.insert(name) }
             } else {
-                // No name of a record has a blank at its start.
+                // A record's name never begins with a space.
                 let own = round.isDry ? object.cloudID ?? " \(objects.count)" : nil
                 objects[try own ?? self.name(object)] = object
             }
         }
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        // Refused by the service for as long as they name what is gone: they are saved without it.
+        // Objects that refer to deleted ones, which the service refuses: they are saved without
+        // these references.
         var dangling: Set<String> = []
-        // In an order that is the same each time.
+        // Sorted, so that the order is always the same.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
         where record.recordType == map.recordType && !ignored.contains(name) {
             if pending.contains(name) { continue }
             guard let object = objects[name] else {
-                // The app has removed it here alone: not told again but by a forced sync.
+                // The app has removed the object only here: it is reported again only by a forced
+                // sync.
                 let tag = ledger.known(map.recordType, name)?.tag
                 if !round.isForced, let tag, tag == record.recordChangeTag { continue }
                 comparison.new.append(record)
@@ -70,7 +72,7 @@ extension CloudMapping {
         return comparison
     }
 
-    /// Whether a record weakly refers to what was deleted; the service itself has none of these, a cache may.
+    /// Whether a record weakly refers to a deleted one; possible in a cache, not at the service.
     private func refersToGone<E: CloudEntity>(_ type: E.Type, _ record: CKRecord) -> Bool {
         E.cloudMap.references.contains { reference in
             reference.target.isWeakTarget
@@ -84,11 +86,11 @@ extension CloudMapping {
         case updated
         case agreed
         case upload
-        /// This device saved it, or took it over, before.
+        /// This device has saved or applied the record before.
         case seen
     }
 
-    /// The newest change date wins; of equal ones the cloud's record is taken, if it says something else.
+    /// The newest change date wins; at equal dates the cloud's record wins, if it differs.
     private func verdict<E: CloudEntity>(
         _ object: E, _ record: CKRecord, _ name: String, isForced: Bool
     ) throws -> Verdict {
@@ -109,8 +111,8 @@ extension CloudMapping {
         return .updated
     }
 
-    /// What changed since the last sync of the type; a feed is read once for all types that stand at the
-    /// same mark.
+    /// The changes since the last sync of the type; a change feed is read once for all types with
+    /// the same mark.
     private func remoteChanges(
         ofType type: String, in round: SyncRound
     ) async throws -> RemoteChanges {

@@ -1,13 +1,13 @@
 import StratusClient
 
-/// What a record refers to by one reference, when some of it was not here yet to link to.
+/// The targets of a record's reference, when some of them were not here yet.
 struct Unlinked: Codable, Hashable {
-    /// All that the record refers to, in its order.
+    /// The names of all targets, in order.
     var names: [String]
     var missing: [String]
 
-    /// What an object has, joined by some of what it lacks: in the record's order, or at the end
-    /// where the app has another order by now.
+    /// Adds arrived targets to an object's list: in the record's order, or at the end if the app
+    /// has changed the order.
     func joined(_ had: [String], by present: Set<String>) -> [String] {
         let held = Set(had)
         let joined = names.filter { held.contains($0) || present.contains($0) }
@@ -17,28 +17,29 @@ struct Unlinked: Codable, Hashable {
 }
 
 extension MappedReference {
-    /// What an object lacks of what its record refers to; nil where it has all that there is.
+    /// The targets that an object lacks; nil if it has all.
     ///
-    /// - Parameter isMissing: says it of a name.
+    /// - Parameter isMissing: whether the target with a name is missing.
     func unlinked(
         _ entity: Entity, in record: CKRecord, isMissing: (String) -> Bool
     ) -> Unlinked? {
-        // Rows hold names, whether their rows are here or not.
+        // Rows store names, whether or not the targets are here.
         guard case .objects = read(entity) else { return nil }
         let names = names(in: record)
         let missing = names.filter(isMissing)
         return missing.isEmpty ? nil : Unlinked(names: names, missing: missing)
     }
 
-    /// Gives an object what has come.
+    /// Links an object to arrived targets.
     ///
-    /// - Returns: whether it lacked any of it; an app may have linked to something else meanwhile.
+    /// - Returns: whether it lacked any of them; the app may have linked to other objects
+    ///   meanwhile.
     func join(
         _ arrived: [String: any CloudEntity], of unlinked: Unlinked, to entity: inout Entity
     ) -> Bool {
         var filling = Filling(names: [], objects: arrived)
         for (place, object) in objects(of: entity).enumerated() {
-            // What was never saved has no name, and no name has a blank at its start.
+            // An object that was never saved has no name, and no name begins with a space.
             let name = object.cloudID ?? " \(place)"
             filling.names.append(name)
             filling.objects[name] = object
@@ -52,9 +53,9 @@ extension MappedReference {
         return true
     }
 
-    /// Leaves in a record that is to be saved what its object could not be linked to.
+    /// Keeps the unlinked targets in a record that is saved.
     ///
-    /// - Parameter base: the record as it is now.
+    /// - Parameter base: the service's current record.
     func keep(_ unlinked: Unlinked, of base: CKRecord, in wanted: CKRecord) {
         let had = names(in: wanted)
         guard isList || had.isEmpty else { return }

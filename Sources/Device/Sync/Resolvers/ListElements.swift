@@ -1,16 +1,17 @@
 import StratusRecords
 
-/// An element of a list: its value, and the number that tells it from others of that value.
+/// An element of a list: its value, and its number among elements of equal value.
 struct ListElement: Hashable {
     var value: FieldValue
     var occurrence: Int
 
-    /// More elements of one value than this that were removed are not told apart.
+    /// The maximum number of removed elements of one value that are distinguished.
     static let removedLimit = 32
 
-    /// The elements of a list in order; nil when the value is no list. Those of a set are there once.
+    /// The elements of a list in order; nil when the value is not a list. The elements of a set are
+    /// unique.
     ///
-    /// An element keeps its number as long as it is there: the field of times has a time for each.
+    /// An element keeps its number while it is in the list: the field of times has a time for each.
     static func all(
         of value: FieldValue?, in list: String, _ rule: FieldRule, _ times: FieldTimes
     ) -> [ListElement]? {
@@ -28,7 +29,7 @@ struct ListElement: Hashable {
         return values.compactMap { elements[$0]?.popFirst() }
     }
 
-    /// So many elements of one value: those that have a time, by their places, then others.
+    /// The elements of one value: first those with a time, by their positions, then the others.
     private static func numbered(
         _ value: FieldValue, _ count: Int, _ list: String, _ times: FieldTimes
     ) -> [ListElement] {
@@ -43,24 +44,24 @@ struct ListElement: Hashable {
         return known + others.prefix(count - known.count)
     }
 
-    /// In the field of times, stands for the element while it is in the list.
+    /// The field that represents the element in the field of times while it is in the list.
     func field(of list: String) -> Field {
         Field(name: "\u{2}\(list)\u{2}\(occurrence)", value: value)
     }
 
-    /// In the field of times, stands for the element after it was removed.
+    /// The name that represents the element in the field of times after it was removed.
     func removedName(of list: String) -> String {
         "\u{2}\(list)\u{2}\(occurrence)\u{2}\(field(of: list).digest)"
     }
 
-    /// In the field of times, stands for the element's place.
+    /// The field that represents the element's position in the field of times.
     func place(in list: String) -> Field {
         Field(name: "\u{3}\(list)\u{3}\(occurrence)", value: value)
     }
 }
 
 extension FieldValue {
-    /// The members of a list as values of their own; nil when this is none.
+    /// The elements of a list as single values; nil if this is not a list.
     var elements: [FieldValue]? {
         switch self {
         case .stringList(let list): list.map { .string($0) }
@@ -79,7 +80,7 @@ extension FieldValue {
         }
     }
 
-    /// The list of these members, all of one type; nil when they are not.
+    /// The list of these elements; nil if their types differ.
     static func list(_ elements: [FieldValue]) -> FieldValue? {
         func all<Value>(_ pick: (FieldValue) -> Value?) -> [Value]? {
             let values = elements.compactMap(pick)

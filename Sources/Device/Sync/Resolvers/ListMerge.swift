@@ -1,18 +1,19 @@
 import StratusRecords
 
-/// Two devices' edits of one list: of each element the last edit decides whether it is in, and in a
-/// sequence where.
+/// Merges two devices' edits of one list: the last edit of each element decides whether it is in
+/// the list and, in a sequence, its position.
 ///
-/// An element's time, and in a sequence the number of its place, travel in the field of times. Where an
-/// app knows nothing of them, what was in the list as both sides last agreed on it tells who added and who
-/// removed. Of encrypted lists no times travel: they would tell of the elements.
+/// An element's time and, in a sequence, the number of its position are in the field of times. For
+/// edits of an app without this feature, a comparison with the ancestor shows what was added and
+/// removed. Encrypted lists have no times, because these would reveal information about the
+/// elements.
 struct ListMerge {
     let name: String
     let isSequence: Bool
     let client: ListSide
     let server: ListSide
 
-    /// Nil when either side has something other than a list.
+    /// Nil when either side is not a list.
     init?(
         _ name: String, rule: FieldRule, _ conflict: SyncConflict, ancestor: FieldTimes,
         client: FieldTimes, server: FieldTimes
@@ -31,7 +32,7 @@ struct ListMerge {
             editedMilliseconds: conflict.server.system?.modifiedMilliseconds ?? 0)
     }
 
-    /// The elements in order; notes their times.
+    /// The merged elements in order; adds their times.
     func merged(_ times: inout FieldTimes, areTimesKept: Bool) -> [FieldValue] {
         var kept: [(element: ListElement, added: Int64, place: Int64)] = []
         for element in Set(client.added.keys).union(server.added.keys) {
@@ -74,9 +75,9 @@ struct ListMerge {
     }
 }
 
-/// One device's list, with when each element was added, and where it is.
+/// One device's list, with the time and position of each element.
 struct ListSide {
-    /// Between neighbours that were never moved.
+    /// The distance between neighbours that were never moved.
     static let gap: Int64 = 1 << 32
 
     let name: String
@@ -109,13 +110,13 @@ struct ListSide {
 
     func place(_ element: ListElement) -> Int64 { places[element] ?? 0 }
 
-    /// When an element that is not here was removed; nil when it never was here.
+    /// When a missing element was removed; nil if it was never in the list.
     func removal(of element: ListElement) -> Int64? {
         times.milliseconds(of: nil, element.removedName(of: name))
             ?? (base.contains(element) ? editedMilliseconds : nil)
     }
 
-    /// The places of elements: those that are known, and else by the order.
+    /// The positions of elements: the known ones, the others by their order.
     static func places(
         of elements: [ListElement], _ list: String, _ times: FieldTimes
     ) -> [ListElement: Int64] {
@@ -130,7 +131,8 @@ struct ListSide {
 }
 
 extension FieldTimes {
-    /// Notes an edit of a list: when each element was added or removed, and in a sequence where it is.
+    /// Records an edit of a list: when each element was added or removed and, in a sequence, its
+    /// position.
     mutating func stampList(
         _ name: String, _ rule: FieldRule, from old: FieldValue?, to new: FieldValue?,
         known: FieldTimes, at now: Int64
@@ -139,13 +141,14 @@ extension FieldTimes {
             let new = ListElement.all(of: new, in: name, rule, known)
         else { return }
         let change = new.difference(from: old)
-        // Of a set, who only changed the order has changed nothing.
+        // A change of only the order does not change a set.
         var inserted: Set<ListElement> = []
         for case .insert(_, let element, _) in change.insertions { inserted.insert(element) }
         if rule == .set { inserted.subtract(old) }
         let places = rule == .sequence ? ListSide.places(of: old, name, known) : [:]
         if rule == .sequence {
-            // Two devices' insertions may have one place: whoever gives one of them another, moves it.
+            // Insertions of two devices may have the same position: giving one another position
+            // moves it.
             var last: Int64?
             for element in new where !inserted.contains(element) {
                 if let place = places[element], last.map({ place > $0 }) ?? true {

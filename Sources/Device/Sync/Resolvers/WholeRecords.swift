@@ -1,27 +1,27 @@
 import StratusRecords
 
-/// The record that reached the service first stands, as a whole.
+/// The version of the record that reached the service first wins as a whole.
 ///
-/// Of two devices that edited the same record, the later to sync takes the service's version; what it
-/// loses is reported. Needs no field of its own, and is the only resolver for which the order of syncs
-/// decides.
+/// Of two devices that edited the same record, the one that syncs later gets the service's version,
+/// and its discarded edits are reported. It needs no field, and is the only resolver for which the
+/// order of syncs matters.
 public struct ServerDateWins: ConflictResolver {
     public init() {}
 
     public func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
 }
 
-/// The record with the later edit wins as a whole, whoever syncs first.
+/// The version of the record with the later edit wins as a whole, whichever device syncs first.
 ///
-/// Every edit leaves its time in one field, always later than the one before it. A record without the
-/// field counts as older than any that has it; at equal times one content wins on all devices.
+/// Every edit sets its time in one field, always later than the one before it. A record without the
+/// field counts as older than any with it; at equal times the same content wins on all devices.
 ///
-/// What the other edit changed is gone from the record, in other fields too: for all of both, see
-/// ``FieldWise``. Depends on the devices' clocks, as far as the service's answers do not correct them.
+/// The other edit's changes are lost, in other fields too: to keep both, see ``FieldWise``. It
+/// depends on the devices' clocks, which the service's answers correct.
 public struct EditDateWins: ConflictResolver {
     public let editDateKey: String
 
-    /// - Parameter editDateKey: a field of records, a TIMESTAMP, which the cache fills.
+    /// - Parameter editDateKey: a TIMESTAMP field of records, which the cache sets.
     public init(editDateKey: String = "editedAt") {
         self.editDateKey = editDateKey
     }
@@ -38,14 +38,15 @@ public struct EditDateWins: ConflictResolver {
     }
 }
 
-/// The record that was edited more often wins as a whole, whoever syncs first and whatever the clocks say.
+/// The version of the record that was edited more often wins as a whole, independent of clocks and
+/// the order of syncs.
 ///
-/// The cache raises a number in one field with every edit. At equal numbers one content wins on all
-/// devices. What the other edits changed is gone from the record.
+/// The cache increments a number in one field with every edit. At equal numbers the same content
+/// wins on all devices. The other edits' changes are lost.
 public struct EditCountWins: ConflictResolver {
     public let editCountKey: String
 
-    /// - Parameter editCountKey: a field of records, an INT64, which the cache fills.
+    /// - Parameter editCountKey: an INT64 field of records, which the cache sets.
     public init(editCountKey: String = "editCount") {
         self.editCountKey = editCountKey
     }
@@ -63,8 +64,8 @@ public struct EditCountWins: ConflictResolver {
 }
 
 extension SyncConflict {
-    /// The side with the greater number; at equal numbers, the one whose content comes later in an order
-    /// that is the same everywhere.
+    /// The side with the greater number; at equal numbers, the one whose content is later in an
+    /// order that is equal on all devices.
     fileprivate func wholeRecord(
         by number: (RecordSnapshot) -> Int64?
     ) -> ConflictResolution {
@@ -79,7 +80,7 @@ extension SyncConflict {
 }
 
 extension RecordSnapshot {
-    /// Stands for all fields and the parent.
+    /// A hash of all fields and the parent.
     fileprivate var contentDigest: UInt64 {
         var digest = FieldDigest()
         for field in fields.sorted(by: { $0.name < $1.name }) {

@@ -83,7 +83,7 @@ import Testing
                 "STRATUS_URL": origin, "STRATUS_WEB_AUTH_TOKEN": "old",
             ])
             expect(
-                error, .notAuthenticated, says: "takes no such web-auth token",
+                error, .notAuthenticated, says: "does not accept this web-auth token",
                 "stratus token create --user", origin)
         }
     }
@@ -124,7 +124,7 @@ import Testing
         try await withService(isForDevelopment: true) { _, origin in
             let address = origin.replacing("http:", with: "https:")
             let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
-            expect(error, .networkFailure, says: "speaks no TLS", "http://", address)
+            expect(error, .networkFailure, says: "does not speak TLS", "http://", address)
         }
     }
 
@@ -157,7 +157,7 @@ import Testing
             let refusal = await #expect(throws: CKError.self) {
                 try await anonymous.publicCloudDatabase.allRecordZones()
             }
-            expect(try #require(refusal), .notAuthenticated, says: "good with --dev alone", origin)
+            expect(try #require(refusal), .notAuthenticated, says: "valid only with --dev", origin)
         }
     }
 

@@ -47,7 +47,7 @@ struct MisuseTests {
         }
         #expect(
             share.says(
-                "A share is no plain record; make it with CKShare(rootRecord:) or"
+                "A share is not a plain record; make it with CKShare(rootRecord:) or"
                     + " CKShare(recordZoneID:)."))
     }
 
@@ -100,7 +100,8 @@ struct MisuseTests {
         }
         #expect(
             result.says(
-                "The asset's URL is no file's; give CKAsset the URL of a file on this device."))
+                "The asset's URL is not a file URL; give CKAsset the URL of a file on this device.")
+        )
     }
 
     // MARK: Queries and subscriptions

@@ -273,7 +273,7 @@ import Testing
         let output = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) }
         #expect(
             output?.contains(
-                "The user is no owner or administrator of the share; leave requests for"
+                "The user is not the owner or an administrator of the share; leave requests for"
                     + " access to those.")
                 == true)
     }
