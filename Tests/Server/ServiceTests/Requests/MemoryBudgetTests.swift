@@ -51,17 +51,17 @@ import Testing
 
     @Test func waitingBodyHearsOfConnectionsThatEnd() {
         let budget = MemoryBudget(limitBytes: 900_000)
-        let told = Mutex(0)
+        let notified = Mutex(0)
         let reader = HeldMemory(budget, networkAddress: "10.0.0.2")
         do {
             let connections = HeldMemory(budget, networkAddress: "10.0.0.1")
             connections.setBeside(600_000)
             reader.take(150_000)
-            let stop = reader.takeOrWait(1_000, for: .body, tell: { told.withLock { $0 += 1 } })
-            #expect(stop != nil && told.withLock { $0 } == 0)
+            let stop = reader.takeOrWait(1_000, for: .body, tell: { notified.withLock { $0 += 1 } })
+            #expect(stop != nil && notified.withLock { $0 } == 0)
             withExtendedLifetime(connections) {}
         }
-        #expect(told.withLock { $0 } == 1)
+        #expect(notified.withLock { $0 } == 1)
         #expect(reader.takeOrWait(1_000, for: .body, tell: {}) == nil)
     }
 
