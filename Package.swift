@@ -282,23 +282,6 @@ let package = Package(
             path: "Benchmarks/Cache"),
 
         // The proofs.
-        .testTarget(
-            name: "StratusRuntimeTests", dependencies: ["StratusRuntime", "StratusTesting"],
-            path: "Tests/Shared/RuntimeTests"),
-        .testTarget(
-            name: "StratusRecordsTests", dependencies: ["StratusRecords"],
-            path: "Tests/Shared/RecordsTests"),
-        .testTarget(
-            name: "StratusSyncTests",
-            dependencies: ["StratusRecords", "StratusSync"],
-            path: "Tests/Device/SyncTests"),
-        .testTarget(
-            name: "StratusSyncEngineTests",
-            dependencies: [
-                "StratusClient", "StratusRecords", "StratusService", "StratusSync",
-                "StratusSyncEngine", "StratusTesting", "StratusWire", "TestServing",
-            ],
-            path: "Tests/Device/SyncEngineTests"),
         // A second process at a cache's file.
         .executableTarget(
             name: "cache-peer",
@@ -308,103 +291,12 @@ let package = Package(
             name: "StratusCacheTests",
             dependencies: [
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
-                "StratusRuntime", "StratusSQLite", "StratusStorage", "StratusSync",
+                "StratusRuntime", "StratusSchema", "StratusService", "StratusSQLite",
+                "StratusStorage", "StratusSync",
                 "StratusSyncEngine", "StratusTesting", "StratusWire", "TestProcesses", grdb,
                 inMemoryTracing, tracing,
             ],
             path: "Tests/Device/CacheTests"),
-        .testTarget(
-            name: "StratusSimulationTests",
-            dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusTesting", "StratusWire",
-            ],
-            path: "Tests/SimulationTests"),
-        .testTarget(
-            name: "StratusMappingTests",
-            dependencies: [
-                "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
-                "StratusRuntime", "StratusSchema", "StratusService", "StratusTesting",
-                "StratusWire", grdb, inMemoryLogging, logging,
-            ],
-            path: "Tests/Device/MappingTests"),
-        .testTarget(
-            name: "ShoppingTests",
-            dependencies: [
-                "ShoppingCore", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSchema", "StratusService", "StratusSync", "StratusTesting", "StratusWire",
-                "AppDevice", "shopping",
-            ],
-            path: "Tests/Apps/ShoppingTests"),
-        .testTarget(
-            name: "ShoppingWebTests",
-            dependencies: [
-                "ShoppingCore", "ShoppingWeb", "StratusClient", "StratusTesting", asyncHTTPClient,
-                nio, nioHTTP,
-            ],
-            path: "Tests/Apps/ShoppingWebTests"),
-        .testTarget(
-            name: "StratusServiceTests",
-            dependencies: [
-                "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
-                "StratusSchema",
-                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto, grdb,
-                jwtKit, logging,
-            ],
-            path: "Tests/Server/ServiceTests"),
-        .testTarget(
-            name: "StratusSchemaTests",
-            dependencies: ["StratusRecords", "StratusSchema", "StratusTesting"],
-            path: "Tests/Server/SchemaTests"),
-        .testTarget(
-            name: "StratusQueryTests",
-            dependencies: [
-                "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
-                "StratusStorage", "StratusTesting", "StratusWire", logging,
-            ],
-            path: "Tests/Server/QueryTests"),
-        .testTarget(
-            name: "StratusMatchingTests",
-            dependencies: ["StratusMatching", "StratusRecords"],
-            path: "Tests/Shared/MatchingTests"),
-        .testTarget(
-            name: "StratusServerTests",
-            dependencies: [
-                "StratusRecords", "StratusServer", "StratusService", "StratusStorage",
-                "StratusTesting", "StratusWire", "TestProcesses", "TestServing", asyncHTTPClient,
-                crypto, httpTypes, hummingbird, hummingbirdTesting, jwtKit, logging, nio, nioHPACK,
-                nioHTTP2, nioPosix, nioSSL,
-            ],
-            path: "Tests/Server/ServerTests"),
-        .testTarget(
-            name: "ConformanceTests",
-            dependencies: [
-                "StratusClient", "StratusService", "StratusStorage", "StratusTesting",
-                "TestServing",
-            ],
-            path: "Tests/Server/ConformanceTests"),
-        .testTarget(
-            name: "JourneyTests",
-            dependencies: [
-                "TestProcesses", "offline-notes", "shopping", "stratus", "stratus-login", grdb,
-            ]),
-        .testTarget(
-            name: "HostileTests",
-            dependencies: ["TestProcesses", "stratus", nio, nioPosix, nioSSL],
-            path: "Tests/HostileTests"),
-        .testTarget(
-            name: "StratusWireTests",
-            dependencies: ["StratusRecords", "StratusWire"],
-            path: "Tests/Shared/WireTests",
-            resources: [.copy("Fixtures")]),
-        .testTarget(
-            name: "StratusStorageTests",
-            dependencies: [
-                "CStorage", "FaultFiles", "StratusRecords", "StratusRuntime", "StratusSQLite",
-                "StratusStorage",
-                "StratusTesting", "TestProcesses", grdb, inMemoryLogging, logging,
-            ],
-            path: "Tests/Server/StorageTests"),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
@@ -426,15 +318,6 @@ let package = Package(
             path: "Tests/Server/Serving"),
         // Where property tests begin; any test may have some.
         .target(name: "TestSeeds", path: "Tests/Shared/Seeds"),
-        .testTarget(
-            name: "StratusClientTests",
-            dependencies: [
-                "StratusClient", "StratusRecords", "StratusRuntime", "StratusServer",
-                "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
-                "TestProcesses", "TestServing", asyncHTTPClient, httpTypes, hummingbird, logging,
-                nio,
-            ],
-            path: "Tests/Device/ClientTests"),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -485,13 +368,6 @@ for target in package.targets where target.type == .test {
             name: "notes",
             dependencies: ["AppDevice", "NotesCore", "StratusRuntime", argumentParser],
             path: "Apps/Notes/Terminal"),
-        .testTarget(
-            name: "NotesTests",
-            dependencies: [
-                "AppDevice", "CloudKit", "NotesCore", "StratusRuntime", "StratusSchema",
-                "StratusService", "StratusTesting", "StratusWire",
-            ],
-            path: "Tests/Apps/NotesTests"),
         // The files of the packages under Examples, which Scripts/test-packages builds as they are.
         .executableTarget(
             name: "example-client", dependencies: ["CloudKit"], path: "Examples/Client/Sources"),
@@ -500,13 +376,7 @@ for target in package.targets where target.type == .test {
             path: "Examples/Cache/Sources"),
         .executableTarget(
             name: "example-sharing", dependencies: ["CloudKit"], path: "Examples/Sharing/Sources"),
-        .testTarget(
-            name: "ExampleTests", dependencies: ["CloudKit", "StratusTesting"],
-            path: "Examples/Testing/Tests"),
         // What foreign code bases call, in the manner of their time.
-        .testTarget(
-            name: "ForeignCodeTests", dependencies: ["CloudKit", "StratusTesting"],
-            path: "Tests/ForeignCode", swiftSettings: [.swiftLanguageMode(.v5)]),
         // The app of the article "Testing CloudKit code in CI"; its tests are DocumentationTests.
         .target(name: "Huts", dependencies: ["CloudKit"], path: "Tests/Documents/Huts"),
         .target(

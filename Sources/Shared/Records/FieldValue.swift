@@ -82,6 +82,24 @@ public enum FieldValue: Hashable, Sendable {
         }
     }
 
+    /// The value as devices compare and keep it: a list without members is the same, whether or not somebody knows what
+    /// could be in it. The service does, the device that made it does not.
+    package var withoutTypeIfEmpty: FieldValue {
+        let isEmpty =
+            switch self {
+            case .stringList(let list): list.isEmpty
+            case .int64List(let list): list.isEmpty
+            case .doubleList(let list): list.isEmpty
+            case .timestampList(let list, _): list.isEmpty
+            case .bytesList(let list): list.isEmpty
+            case .locationList(let list): list.isEmpty
+            case .referenceList(let list): list.isEmpty
+            case .assetList(let list): list.isEmpty
+            default: false
+            }
+        return isEmpty ? .emptyList : self
+    }
+
     /// Every reference in the value, in order.
     public var references: [Reference] {
         switch self {

@@ -56,11 +56,12 @@ public struct RecordSnapshot: Hashable, Sendable {
                 if let place { fields.remove(at: place) }
                 return
             }
+            let value = newValue.withoutTypeIfEmpty
             if let place {
-                fields[place].value = newValue
+                fields[place].value = value
             } else {
                 let next = fields.firstIndex { $0.name > name } ?? fields.count
-                fields.insert(Field(name: name, value: newValue), at: next)
+                fields.insert(Field(name: name, value: value), at: next)
             }
         }
     }
@@ -86,7 +87,7 @@ public struct RecordSnapshot: Hashable, Sendable {
         fields.firstIndex { $0.name == name }
     }
 
-    /// Two snapshots with the same fields shall be equal: no empty fields, one order.
+    /// Two snapshots with the same fields shall be equal: no empty fields, one order, and one empty list.
     private static func inOrder(_ fields: [Field]) -> [Field] {
         var result: [Field] = []
         result.reserveCapacity(fields.count)
@@ -94,6 +95,7 @@ public struct RecordSnapshot: Hashable, Sendable {
         for field in fields where field.value != nil {
             var field = field
             field.isTypeDeclared = true
+            field.value = field.value?.withoutTypeIfEmpty
             if let last = result.last, last.name > field.name { isOrdered = false }
             result.append(field)
         }
