@@ -308,9 +308,9 @@ let package = Package(
             name: "StratusCacheTests",
             dependencies: [
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
-                "StratusRuntime", "StratusSQLite", "StratusStorage", "StratusSync",
-                "StratusSyncEngine", "StratusTesting", "StratusWire", "TestProcesses", grdb,
-                inMemoryTracing, tracing,
+                "StratusRuntime", "StratusSchema", "StratusService", "StratusSQLite",
+                "StratusStorage", "StratusSync", "StratusSyncEngine", "StratusTesting",
+                "StratusWire", "TestProcesses", grdb, inMemoryTracing, tracing,
             ],
             path: "Tests/Device/CacheTests"),
         .testTarget(

@@ -82,6 +82,24 @@ public enum FieldValue: Hashable, Sendable {
         }
     }
 
+    /// The value as devices compare and keep it: empty lists are equal whatever their type, since the service knows the
+    /// type of a field's list and the device that made it does not.
+    package var withoutTypeIfEmpty: FieldValue {
+        let isEmpty =
+            switch self {
+            case .stringList(let list): list.isEmpty
+            case .int64List(let list): list.isEmpty
+            case .doubleList(let list): list.isEmpty
+            case .timestampList(let list, _): list.isEmpty
+            case .bytesList(let list): list.isEmpty
+            case .locationList(let list): list.isEmpty
+            case .referenceList(let list): list.isEmpty
+            case .assetList(let list): list.isEmpty
+            default: false
+            }
+        return isEmpty ? .emptyList : self
+    }
+
     /// Every reference in the value, in order.
     public var references: [Reference] {
         switch self {

@@ -56,11 +56,12 @@ public struct RecordSnapshot: Hashable, Sendable {
                 if let place { fields.remove(at: place) }
                 return
             }
+            let value = newValue.withoutTypeIfEmpty
             if let place {
-                fields[place].value = newValue
+                fields[place].value = value
             } else {
                 let next = fields.firstIndex { $0.name > name } ?? fields.count
-                fields.insert(Field(name: name, value: newValue), at: next)
+                fields.insert(Field(name: name, value: value), at: next)
             }
         }
     }
@@ -87,7 +88,7 @@ public struct RecordSnapshot: Hashable, Sendable {
     }
 
     /// Puts fields into one form, so that snapshots with the same fields are equal: sorted, without
-    /// empty ones.
+    /// empty ones, and with one kind of empty list.
     private static func inOrder(_ fields: [Field]) -> [Field] {
         var result: [Field] = []
         result.reserveCapacity(fields.count)
@@ -95,6 +96,7 @@ public struct RecordSnapshot: Hashable, Sendable {
         for field in fields where field.value != nil {
             var field = field
             field.isTypeDeclared = true
+            field.value = field.value?.withoutTypeIfEmpty
             if let last = result.last, last.name > field.name { isOrdered = false }
             result.append(field)
         }

@@ -8,11 +8,11 @@ import Testing
 /// What the service refused for good has ways back: another try, the service's version, or none.
 @Suite struct AttentionTests {
     /// A device whose edit of "a" was refused; the service has "theirs" since.
-    private func refused(_ cloud: MemoryCloud) async throws -> Device {
+    private func refused(_ cloud: RealService) async throws -> Device {
         let phone = try Device(cloud)
         try phone.save("a", "first")
         try await phone.sync()
-        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments, message: "No.") }
+        cloud.refuse("a", SyncFailure(.invalidArguments, message: "No."))
         try phone.save("a", "mine")
         try await phone.sync()
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func discardBringsBackWhatTheServiceHadLast() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await refused(cloud)
         var changes = phone.cache.changes().makeAsyncIterator()
         try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
@@ -28,17 +28,17 @@ import Testing
         #expect(await changes.next()?.map(\.recordName) == ["a"])
         #expect(try await phone.cache.attentionItems().isEmpty)
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
-        cloud.state.withLock { $0.refusals = [:] }
+        cloud.refuseNothing()
         // The next edit goes on from the service's version.
         try phone.save("a", "again")
         try await phone.sync()
-        #expect(cloud.record("a")?["text"] == .string("again"))
+        #expect(try await cloud.record("a")?["text"] == .string("again"))
     }
 
     @Test func discardedRecordThatTheServiceNeverHadIsGone() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
-        cloud.state.withLock { $0.refusals["b"] = SyncFailure(.invalidArguments) }
+        cloud.refuse("b", SyncFailure(.invalidArguments))
         try phone.save("b", "mine")
         try await phone.sync()
         try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
@@ -47,9 +47,9 @@ import Testing
     }
 
     @Test func discardedDeletionBringsTheRecordBack() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
-        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.permissionFailure) }
+        cloud.refuse("a", SyncFailure(.permissionFailure))
         try phone.delete("a")
         try await phone.sync()
         #expect(try await phone.cache.attentionItems().map(\.kind) == [.delete])
@@ -59,10 +59,10 @@ import Testing
     }
 
     @Test func serviceVersionTakesThePlaceOfARefusedEdit() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await refused(cloud)
         let tablet = try Device(cloud)
-        cloud.state.withLock { $0.refusals = [:] }
+        cloud.refuseNothing()
         try await tablet.sync()
         try tablet.save("a", "theirs")
         try await tablet.sync()
@@ -77,21 +77,21 @@ import Testing
     }
 
     @Test func refusedEditOfADeletedRecordIsGoneWithIt() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await refused(cloud)
-        cloud.loseRecord("a")
+        try await cloud.delete("a")
         try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
         #expect(try phone.text("a") == nil)
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func editDuringTheQuestionIsKept() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await refused(cloud)
         let items = try await phone.cache.attentionItems()
         let store = phone.cache.store
         let generations = try store.generationsOfSetAside([RecordID(items[0].recordID)])
-        let server = cloud.record("a")
+        let server = try await cloud.record("a")
         try phone.save("a", "later")
         let id = RecordID(items[0].recordID)
         let outcome = try store.takeInsteadOfSetAside(
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func unreachableServiceLeavesTheItem() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await refused(cloud)
         phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
         let items = try await phone.cache.attentionItems()
@@ -116,7 +116,7 @@ import Testing
 
     /// The default zone has no feed: what goes up there comes down nowhere.
     @Test func defaultZoneIsRefusedWithASentence() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let record = CKRecord(recordType: "Item")
         record["text"] = "lost to all others"

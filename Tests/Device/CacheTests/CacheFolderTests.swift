@@ -12,10 +12,10 @@ import Testing
 
     private func open(
         _ user: String?, _ records: CloudCache.LocalRecords = .keepApart,
-        _ cloud: MemoryCloud = MemoryCloud()
+        _ cloud: RealService = RealService()
     ) throws -> CloudCache {
         try CloudCache(
-            path: try CloudCache.path(in: folder, of: user, records), remotes: [CloudLink(cloud)],
+            path: try CloudCache.path(in: folder, of: user, records), remotes: [cloud.remote()],
             settings: .quick)
     }
 
@@ -63,10 +63,10 @@ import Testing
     @Test func firstSignInAdoptsLocalRecordsOnce() async throws {
         defer { remove() }
         try saveLocally()
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let alice = try open("_alice", .adopt, cloud)
         try await alice.sync()
-        #expect(cloud.names() == ["a"])
+        #expect(try await cloud.names() == ["a"])
         try alice.close()
         // The next user gets nothing of it.
         let bob = try open("_bob", .adopt)

@@ -30,7 +30,7 @@ import Testing
     }
 
     private func open(_ path: String) throws -> CloudCache {
-        try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        try CloudCache(path: path, remotes: [RealService().remote()])
     }
 
     @Test func formatTwoMigratesRecordsAndQueue() throws {

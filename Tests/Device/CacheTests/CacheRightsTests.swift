@@ -17,11 +17,11 @@ import Testing
     @Test func cacheFilesAreTheUsersAlone() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
-        let made = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        let made = try CloudCache(path: path, remotes: [RealService().remote()])
         #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])
         // As an earlier release left them, while a process has them open.
         for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o644) }
-        let again = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        let again = try CloudCache(path: path, remotes: [RealService().remote()])
         #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])
         try again.close()
         try made.close()
@@ -34,7 +34,7 @@ import Testing
             .write(to: URL(fileURLWithPath: path))
         chmod(path, 0o644)
         #expect(throws: CacheError.self) {
-            try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+            try CloudCache(path: path, remotes: [RealService().remote()])
         }
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o644)

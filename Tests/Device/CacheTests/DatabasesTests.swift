@@ -10,35 +10,41 @@ import Testing
 
 /// One file with a private and a shared database: nothing of one is taken for the other's.
 @Suite struct DatabasesTests {
-    /// A device with both databases, on two clouds that know nothing of each other.
+    /// A device of alice with both databases, each on a way of its own, and a zone that bob shares with her.
     private final class Both: Sendable {
-        let own = MemoryCloud()
-        let others = MemoryCloud()
-        let links: [CloudLink]
+        let cloud = RealService()
+        let links: [ServiceLink]
+        let remotes: [any RemoteDatabase]
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
 
-        init() { links = [CloudLink(own), CloudLink(others, scope: .shared)] }
+        init() {
+            links = [ServiceLink(cloud), ServiceLink(cloud)]
+            remotes = [
+                links[0].connection().remote(), links[1].connection().remote(.shared),
+            ]
+        }
 
         func open() throws -> CloudCache {
-            try CloudCache(
-                path: path, remotes: links, settings: .quick, world: TestTime().world)
+            let time = TestTime()
+            time.follow(cloud.time.world.nowMilliseconds)
+            return try CloudCache(
+                path: path, remotes: remotes, settings: .quick, world: time.world)
         }
 
         deinit { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
     }
 
-    private func edit(_ text: String) -> LocalEdit {
+    private func edit(_ text: String, in zone: ZoneID = .list) -> LocalEdit {
         LocalEdit(
-            id: RecordID(name: "a", zoneID: .list), type: "Item",
+            id: RecordID(name: "a", zoneID: zone), type: "Item",
             changes: [Field(name: "text", value: .string(text))])
     }
 
-    /// The same zone name, owner name and record name in both.
+    /// The same zone name, owner name and record name in both, as no service gives them.
     @Test func sameIdentityInBothDatabasesIsTwoRecords() async throws {
-        let both = Both()
-        both.others.createZone(.list)
-        let cache = try both.open()
-        try await cache.sync()
+        let cache = try Both().open()
+        let shared = try cache.database(.shared).store
+        _ = try shared.apply(DatabasePage(changed: [.list], token: "1"), isFull: true)
         var changes = cache.changes().makeAsyncIterator()
         var othersChanges = cache.changes(in: .shared).makeAsyncIterator()
         try cache.save([edit("mine")])
@@ -46,41 +52,55 @@ import Testing
         let id = RecordID(name: "a", zoneID: .list)
         #expect(await changes.next() == [CKRecord.ID(id)])
         #expect(await othersChanges.next() == [CKRecord.ID(id)])
-        try await cache.sync()
-        #expect(both.own.record("a")?["text"] == .string("mine"))
-        #expect(both.others.record("a")?["text"] == .string("theirs"))
+        #expect(try await cache.status().pendingCount == 2)
         try cache.delete([id])
         #expect(try cache.snapshot(id) == nil)
         #expect(try cache.snapshot(id, in: .shared)?["text"] == .string("theirs"))
+        try cache.close()
+    }
+
+    /// Zones and records of the same names.
+    @Test func eachDatabaseSyncsItsOwnRecords() async throws {
+        let both = Both()
+        let cloud = both.cloud
+        let shared = try await cloud.share(.list, of: "bob", with: "alice")
+        let cache = try both.open()
+        try await cache.sync()
+        try cache.save([edit("mine")])
+        try cache.save([edit("theirs", in: shared)], in: .shared)
+        try await cache.sync()
+        #expect(try await cloud.record("a")?["text"] == .string("mine"))
+        #expect(try await cloud.record("a", of: "bob")?["text"] == .string("theirs"))
+        try cache.delete([RecordID(name: "a", zoneID: .list)])
         #expect(try await cache.status(in: .private).pendingCount == 1)
         #expect(try await cache.status(in: .shared).pendingCount == 0)
         #expect(try await cache.status().pendingCount == 1)
         try await cache.sync()
-        #expect(both.own.names().isEmpty)
-        #expect(both.others.names() == ["a"])
+        #expect(try await cloud.names().isEmpty)
+        #expect(try await cloud.names(of: "bob") == ["a"])
         try cache.close()
     }
 
     @Test func lossOfOneDatabasesZoneLeavesTheOther() async throws {
         let both = Both()
-        both.others.createZone(.list)
+        let shared = try await both.cloud.share(.list, of: "bob", with: "alice")
         var cache = try both.open()
         try await cache.sync()
         try cache.save([edit("mine")])
-        try cache.save([edit("theirs")], in: .shared)
+        try cache.save([edit("theirs", in: shared)], in: .shared)
         try await cache.sync()
-        both.others.deleteZone(.list)
+        try await both.cloud.deleteZone(.list, of: "bob")
         try await cache.sync()
         #expect(try await cache.zoneIDs(in: .shared).isEmpty)
         #expect(try await cache.zoneIDs() == [CKRecordZone.ID(ZoneID.list)])
-        both.own.expireTokens()
+        try await both.cloud.expireTokens()
         try await cache.sync()
         // Each has a token of its own, also after a restart.
         try cache.close()
         cache = try both.open()
         try await cache.sync()
         #expect(try cache.snapshot(RecordID(name: "a", zoneID: .list))?["text"] == .string("mine"))
-        #expect(try cache.snapshot(RecordID(name: "a", zoneID: .list), in: .shared) == nil)
+        #expect(try cache.snapshot(RecordID(name: "a", zoneID: shared), in: .shared) == nil)
         try cache.close()
     }
 
@@ -90,7 +110,7 @@ import Testing
         both.links[1].fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
         try cache.save([edit("mine")])
         await #expect(throws: CacheError.self) { try await cache.sync() }
-        #expect(both.own.names() == ["a"])
+        #expect(try await both.cloud.names() == ["a"])
         #expect(try await cache.status().summary == "Offline")
         #expect(try await cache.status(in: .private).summary == "Done")
         try cache.close()
@@ -102,7 +122,7 @@ import Testing
         let error = #expect(throws: CacheError.self) { try cache.zoneIDs(in: .public) }
         #expect(error?.code == .invalidDatabase)
         #expect(throws: CacheError.self) {
-            try CloudCache(path: both.path, remotes: [CloudLink(both.own, scope: .public)])
+            try CloudCache(path: both.path, remotes: [both.cloud.remote(.public)])
         }
         try cache.close()
     }
@@ -111,9 +131,12 @@ import Testing
     @Test(arguments: [CKDatabase.Scope.private, .shared])
     func databaseOfFormatFourIsThatOfItsZones(_ scope: CKDatabase.Scope) async throws {
         let both = Both()
-        let owner = scope == .shared ? "_bob" : ZoneID.currentUserName
-        let zone = ZoneID(name: "Trips", ownerName: owner)
-        (scope == .shared ? both.others : both.own).createZone(zone)
+        var zone = ZoneID(name: "Trips")
+        if scope == .shared {
+            zone = try await both.cloud.share(zone, of: "bob", with: "alice")
+        } else {
+            try await both.cloud.createZone(zone)
+        }
         var cache = try both.open()
         try await cache.sync()
         let edit = LocalEdit(

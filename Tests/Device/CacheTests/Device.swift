@@ -8,9 +8,11 @@ import Testing
 
 @testable import StratusCache
 
-/// A device of a test: a file, a link to the cloud, and a clock of its own.
+/// A device of a test: a file, a link to the real service, and a clock of its own.
 final class Device: Sendable {
-    let link: CloudLink
+    let link: ServiceLink
+    let connection: CloudConnection
+    let scope: CKDatabase.Scope
     let path: String
     let time: TestTime
     let settings: SyncSettings
@@ -27,25 +29,32 @@ final class Device: Sendable {
 
     var cache: CloudCache { opened.withLock { $0 } }
 
+    /// The database at the service, as the cache has it.
+    var remote: any RemoteDatabase { connection.remote(scope) }
+
     init(
-        _ cloud: MemoryCloud, time: TestTime = TestTime(), settings: SyncSettings = .quick,
+        _ cloud: RealService, user: String = "alice", time: TestTime = TestTime(),
+        settings: SyncSettings = .quick,
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = nil,
         scope: CKDatabase.Scope = .private, versions: RecordVersions = RecordVersions()
     ) throws {
         app = Mutex(versions)
-        link = CloudLink(cloud, scope: scope)
+        link = ServiceLink(cloud, user: user)
+        connection = link.connection()
+        self.scope = scope
         self.time = time
         self.settings = settings
         self.editDateKey = editDateKey
         self.resolver =
             resolver
             ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
-        time.follow { cloud.state.withLock { $0.clockMilliseconds } }
+        time.follow(cloud.time.world.nowMilliseconds)
         path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         opened = Mutex(
             try CloudCache(
-                path: path, remotes: [link], settings: settings, resolver: self.resolver,
-                editDateKey: editDateKey, versions: versions, world: time.world))
+                path: path, remotes: [connection.remote(scope)], settings: settings,
+                resolver: self.resolver, editDateKey: editDateKey, versions: versions,
+                world: time.world))
     }
 
     deinit {
@@ -54,6 +63,9 @@ final class Device: Sendable {
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
+
+    /// Somebody else signs in.
+    func signIn(_ user: String) async throws { try await link.signIn(user, on: connection) }
 
     func restart() throws {
         try opened.withLock { cache in
@@ -64,7 +76,7 @@ final class Device: Sendable {
 
     private func reopened() throws -> CloudCache {
         try CloudCache(
-            path: path, remotes: [link], settings: settings, resolver: resolver,
+            path: path, remotes: [remote], settings: settings, resolver: resolver,
             editDateKey: editDateKey, versions: versions, world: time.world)
     }
 
@@ -87,24 +99,24 @@ final class Device: Sendable {
                 LocalEdit(
                     id: RecordID(name: name, zoneID: zone), type: "Item",
                     changes: [Field(name: "text", value: .string(text))])
-            ], in: link.scope)
+            ], in: scope)
     }
 
     func delete(_ name: String, zone: ZoneID = .list) throws {
-        try cache.delete([RecordID(name: name, zoneID: zone)], in: link.scope)
+        try cache.delete([RecordID(name: name, zoneID: zone)], in: scope)
     }
 
     func text(_ name: String, zone: ZoneID = .list) throws -> String? {
         guard
             case .string(let text) = try cache.snapshot(
-                RecordID(name: name, zoneID: zone), in: link.scope)?["text"]
+                RecordID(name: name, zoneID: zone), in: scope)?["text"]
         else { return nil }
         return text
     }
 
     func texts(zone: ZoneID = .list) throws -> [String: String] {
         var texts: [String: String] = [:]
-        for record in try cache.snapshots(ofType: "Item", in: zone, of: link.scope) {
+        for record in try cache.snapshots(ofType: "Item", in: zone, of: scope) {
             if case .string(let text) = record["text"] { texts[record.id.name] = text }
         }
         return texts
@@ -171,6 +183,12 @@ extension SyncSettings {
         settings.firstRetryDelaySeconds = 0
         settings.coalescingSeconds = 0
         settings.fetchIntervalSeconds = nil
+        return settings
+    }
+    /// Batches of three records, and so pages: none ends within a batch.
+    static var smallBatches: SyncSettings {
+        var settings = SyncSettings.quick
+        settings.itemsPerBatch = 3
         return settings
     }
 }

@@ -7,7 +7,7 @@ import StratusTesting
 extension Device {
     /// A device that made records with these texts, and sent them.
     static func synced(
-        _ cloud: MemoryCloud, _ texts: KeyValuePairs<String, String>
+        _ cloud: RealService, _ texts: KeyValuePairs<String, String>
     ) async throws -> Device {
         let device = try Device(cloud)
         for (name, text) in texts { try device.save(name, text) }
@@ -17,7 +17,7 @@ extension Device {
 
     /// Two devices that have records with these texts: the first made them.
     static func pair(
-        _ cloud: MemoryCloud, _ texts: KeyValuePairs<String, String>
+        _ cloud: RealService, _ texts: KeyValuePairs<String, String>
     ) async throws -> (Device, Device) {
         let (phone, tablet) = (try await synced(cloud, texts), try Device(cloud))
         try await tablet.sync()

@@ -22,7 +22,7 @@ import Testing
         var drivers: [Dropped] = []
         for number in 0..<20 {
             let cache = try CloudCache(
-                path: "\(path)-\(number)", remotes: [CloudLink(MemoryCloud())], settings: .quick,
+                path: "\(path)-\(number)", remotes: [RealService().remote()], settings: .quick,
                 world: TestTime().world)
             await cache.start()
             try cache.save([
@@ -41,10 +41,10 @@ import Testing
     }
 
     @Test func changesOfADroppedCacheEnd() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let path = device.path + "-dropped"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
-        var cache: CloudCache? = try CloudCache(path: path, remotes: [device.link])
+        var cache: CloudCache? = try CloudCache(path: path, remotes: [device.remote])
         var changes = try #require(cache).changes().makeAsyncIterator()
         var reports = try #require(cache).reportStream().makeAsyncIterator()
         cache = nil

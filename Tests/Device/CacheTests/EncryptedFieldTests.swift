@@ -200,7 +200,7 @@ import Testing
     @Test func fieldsOfEarlierFormatAreRemembered() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
-        let device = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        let device = try CloudCache(path: path, remotes: [RealService().remote()])
         try device.save([
             LocalEdit(
                 id: RecordID(name: "a", zoneID: ZoneID(.list)), type: "Item",
@@ -221,7 +221,7 @@ import Testing
             try database.execute(sql: "PRAGMA user_version = 3")
         }
         try device.close()
-        let again = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        let again = try CloudCache(path: path, remotes: [RealService().remote()])
         #expect(again.store.encryptedKeys(ofType: "Item") == ["text"])
         try again.close()
     }

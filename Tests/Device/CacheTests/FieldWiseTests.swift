@@ -15,8 +15,8 @@ import Testing
     /// Devices that know the record and their clocks.
     private func world(
         _ skews: [Int64]
-    ) async throws -> (cloud: MemoryCloud, devices: [Device]) {
-        let cloud = MemoryCloud()
+    ) async throws -> (cloud: RealService, devices: [Device]) {
+        let cloud = RealService()
         var devices: [Device] = []
         for (number, skew) in skews.enumerated() {
             devices.append(try Device(cloud, time: TestTime(skewMilliseconds: skew)))
@@ -44,7 +44,7 @@ import Testing
             #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
             #expect(try device.cache.snapshot(id)?["text"] == .string("1"))
         }
-        #expect(cloud.record("a")?["title"] == .string("1"))
+        #expect(try await cloud.record("a")?["title"] == .string("1"))
     }
 
     /// The older title does not win because its device touched the text later.
@@ -92,8 +92,8 @@ import Testing
         try devices[0].edit("a", ["text": .string("1")])
         try devices[1].edit("a", ["colour": .string("1")])
         for number in order + order { try await devices[number].sync() }
-        #expect(cloud.record("a")?["text"] == .string("1"))
-        #expect(cloud.record("a")?["colour"] == .string("1"))
+        #expect(try await cloud.record("a")?["text"] == .string("1"))
+        #expect(try await cloud.record("a")?["colour"] == .string("1"))
     }
 
     /// The same where the service heard of the deletion before there was another record.
@@ -108,7 +108,7 @@ import Testing
         try devices[1].edit("a", ["title": .string("late")])
         try await devices[1].sync()
         #expect(try devices[1].cache.snapshot(id)?["title"] == .string("anew"))
-        #expect(cloud.record("a")?["title"] == .string("anew"))
+        #expect(try await cloud.record("a")?["title"] == .string("anew"))
         let reports = try await devices[1].cache.reports()
         #expect(
             reports.contains {
@@ -131,20 +131,23 @@ import Testing
         cloud.pass(milliseconds: 60_000)
         try devices[1].edit("a", ["title": .string("after")])
         try await devices[0].sync()
-        #expect(cloud.record("a")?["title"] == .string("plain"))
+        #expect(try await cloud.record("a")?["title"] == .string("plain"))
         try await devices[1].sync()
-        #expect(cloud.record("a")?["title"] == .string("after"))
+        #expect(try await cloud.record("a")?["title"] == .string("after"))
     }
 
+    private static let schemaWithoutTimes =
+        "DEFINE SCHEMA RECORD TYPE Item (title STRING, text STRING);"
+
     @Test func recordsAreSavedWhereTheSchemaHasNoFieldOfTimes() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.unknownFields = [FieldWise.defaultFieldTimesKey] }
+        let cloud = RealService()
+        try await cloud.deploy(Self.schemaWithoutTimes)
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
         try phone.edit("a", ["title": .string("0"), "text": .string("0")])
         try await phone.sync()
         #expect(try await phone.cache.attentionItems().isEmpty)
-        #expect(cloud.record("a")?["title"] == .string("0"))
+        #expect(try await cloud.record("a")?["title"] == .string("0"))
         try await tablet.sync()
         try phone.edit("a", ["title": .string("1")])
         try tablet.edit("a", ["text": .string("1")])
@@ -155,15 +158,15 @@ import Testing
             #expect(try await device.cache.attentionItems().isEmpty)
         }
         // What is wrong for another reason is set aside as ever.
-        cloud.state.withLock { $0.refusals["bad"] = SyncFailure(.invalidArguments) }
+        cloud.refuse("bad", SyncFailure(.invalidArguments))
         try phone.save("bad", "x")
         try await phone.sync()
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["bad"])
     }
 
     @Test func observersHearThatARecordLosesItsFieldOfTimes() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.unknownFields = [FieldWise.defaultFieldTimesKey] }
+        let cloud = RealService()
+        try await cloud.deploy(Self.schemaWithoutTimes)
         let phone = try Device(cloud)
         try phone.edit("a", ["title": .string("0")])
         var changes = phone.cache.changes().makeAsyncIterator()
@@ -209,7 +212,7 @@ import Testing
                 #expect(record[name] == expected[name], "\(name), seed \(seed)")
             }
             #expect(try isQuiet(device), "seed \(seed)")
-            #expect(record.fields == cloud.record("a")?.fields, "seed \(seed)")
+            #expect(try await cloud.record("a")?.fields == record.fields, "seed \(seed)")
         }
     }
 }

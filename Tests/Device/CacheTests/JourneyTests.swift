@@ -8,8 +8,8 @@ import Testing
 /// Two devices and a cloud.
 @Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {
     @Test func savedRecordsReachOtherDevice() async throws {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud)
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
         let tablet = try Device(cloud)
         for number in 0..<10 { try phone.save("r\(number)", "\(number)") }
         #expect(try phone.texts().count == 10, "works offline")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func zonesAndSubscriptionAreCreatedOnce() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.restart()
         try phone.save("b", "1")
@@ -39,7 +39,7 @@ import Testing
 
     @Test func laterOfflineEditWinsInEitherSyncOrder() async throws {
         for phoneIsFirst in [true, false] {
-            let cloud = MemoryCloud()
+            let cloud = RealService()
             let phone = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
             let tablet = try Device(cloud, time: TestTime(skewMilliseconds: -5_000))
             try phone.save("a", "start")
@@ -70,7 +70,7 @@ import Testing
                 return .save(fields: merged.fields)
             }
         }
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud, resolver: Union(), editDateKey: nil)
         let tablet = try Device(cloud, resolver: Union(), editDateKey: nil)
         try phone.save("a", "milk")
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func overruledEditIsReportedToApp() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
         try tablet.save("a", "early")
@@ -103,20 +103,20 @@ import Testing
     }
 
     @Test func locallyDeletedRecordStaysDeletedAfterFetch() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try tablet.save("a", "2")
         try await tablet.sync()
         try phone.delete("a")
         try await phone.sync()
         #expect(try phone.text("a") == nil)
-        #expect(cloud.record("a") == nil)
+        #expect(try await cloud.record("a") == nil)
         try await tablet.sync()
         #expect(try tablet.text("a") == nil)
     }
 
     @Test func editOfRemotelyDeletedRecordIsReported() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try phone.delete("a")
         try tablet.save("a", "2")
@@ -129,11 +129,11 @@ import Testing
         }
         #expect(client["text"] == "2")
         #expect(try tablet.text("a") == nil)
-        #expect(cloud.record("a") == nil)
+        #expect(try await cloud.record("a") == nil)
     }
 
     @Test func resolverResurrectsDeletedRecord() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud, resolver: KeepsClient())
         try phone.save("a", "1")
@@ -148,22 +148,22 @@ import Testing
     }
 
     @Test func deletedRecordCanBeRecreated() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.delete("a")
         try phone.save("a", "2")
         try await phone.sync()
-        #expect(cloud.record("a")?["text"] == .string("2"))
+        #expect(try await cloud.record("a")?["text"] == .string("2"))
         try phone.delete("a")
         try await phone.sync()
         try phone.save("a", "3")
         try await phone.sync()
-        #expect(cloud.record("a")?["text"] == .string("3"))
+        #expect(try await cloud.record("a")?["text"] == .string("3"))
         #expect(try phone.text("a") == "3")
     }
 
     @Test func unknownFieldsOfNewerAppAreKept() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
         try phone.cache.save([
@@ -178,12 +178,12 @@ import Testing
         try await tablet.sync()
         try tablet.save("a", "2")
         try await tablet.sync()
-        #expect(cloud.record("a")?["fromTheFuture"] == .doubleList([1, 2]))
+        #expect(try await cloud.record("a")?["fromTheFuture"] == .doubleList([1, 2]))
     }
 
     @Test func observersReceiveEachChangedRecordID() async throws {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud)
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
         let tablet = try Device(cloud)
         let changes = tablet.cache.changedIDs()
         for number in 0..<7 { try phone.save("r\(number)", "x") }

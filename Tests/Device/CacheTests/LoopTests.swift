@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func startDuringStopRestartsLoop() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let (gate, stopping) = try await stopWhileSending(phone)
         await phone.cache.start()
@@ -28,12 +28,12 @@ import Testing
         await stopping.value
         #expect(try await phone.cache.status().isRunning)
         try phone.save("b", "1")
-        while cloud.names() != ["a", "b"] { await Task.yield() }
+        while try await cloud.names() != ["a", "b"] { await Task.yield() }
         await phone.cache.stop()
     }
 
     @Test func syncDuringStopCompletes() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let (gate, stopping) = try await stopWhileSending(phone)
         try phone.save("b", "1")
@@ -41,11 +41,11 @@ import Testing
         gate.open()
         await stopping.value
         try await syncing.value
-        #expect(cloud.names() == ["a", "b"])
+        #expect(try await cloud.names() == ["a", "b"])
     }
 
     @Test func disablingDuringSyncThrowsDisabled() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
         phone.link.duringNextSend { [phone] in
@@ -54,11 +54,11 @@ import Testing
         }
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.code == .disabled)
-        #expect(cloud.names() == ["a"])
+        #expect(try await cloud.names() == ["a"])
     }
 
     @Test func disabledStateSurvivesRestart() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         await phone.cache.setEnabled(false)
         try phone.save("a", "1")
@@ -69,7 +69,7 @@ import Testing
         await phone.cache.setEnabled(true)
         try phone.restart()
         try await phone.cache.sync()
-        #expect(cloud.names() == ["a"])
+        #expect(try await cloud.names() == ["a"])
     }
 
     @Test func syncAfterResolverHaltFetchesPageAgain() async throws {
@@ -79,8 +79,8 @@ import Testing
                 isDecided.isReached ? .keepServer : .halt(reason: "Update the app.")
             }
         }
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud)
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
         let resolver = Undecided()
         let tablet = try Device(cloud, resolver: resolver)
         for name in ["a", "b", "c", "d", "e"] { try phone.save(name, "1") }
@@ -96,9 +96,9 @@ import Testing
     }
 
     @Test func expiredTokensRenewSubscription() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        cloud.expireTokens()
+        try await cloud.expireTokens()
         try await phone.cache.sync()
         #expect(phone.link.callNames.filter { $0 == "subscription" }.count == 2)
         try phone.restart()

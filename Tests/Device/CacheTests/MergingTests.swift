@@ -2,6 +2,7 @@ import Foundation
 import StratusClient
 import StratusRecords
 import StratusSync
+import StratusTesting
 import Testing
 
 @testable import StratusCache
@@ -19,9 +20,10 @@ import Testing
     }
 
     @Test func laterEditKeepsUntouchedServerFields() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let newer = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
         let older = try Device(cloud, time: TestTime(skewMilliseconds: 9_000))
+        try newer.save("root", "1")
         try newer.cache.save([edit(["title": .string("x"), "old": .int64(1), "size": .int64(1)])])
         try await newer.cache.sync()
         try await older.cache.sync()
@@ -41,32 +43,36 @@ import Testing
             #expect(record["size"] == .int64(2))
             #expect(record.parentRecordName == "root")
         }
-        #expect(cloud.record("a")?["title"] == .string("y"))
+        #expect(try await cloud.record("a")?["title"] == .string("y"))
         #expect(try await older.cache.pendingRecordIDs().isEmpty)
     }
 
     @Test func remotelyReplacedAssetIsNotOverwritten() async throws {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
-        let tablet = try Device(cloud, time: TestTime(skewMilliseconds: 9_000))
-        func asset(_ checksum: String) -> FieldValue {
-            .asset(AssetReceipt(fileChecksum: checksum, sizeBytes: 5))
-        }
-        try phone.cache.save([edit(["photo": asset("one")])])
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let second = CloudDevice.bytes("two")
+        try phone.savePhoto("a", CloudDevice.bytes("one"))
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        try phone.cache.save([edit(["photo": asset("two")])])
-        try tablet.cache.save([edit(["title": .string("y")])])
+        try phone.savePhoto("a", second)
+        let record = try #require(try tablet.photo("a"))
+        record["title"] = "y"
+        try await tablet.cache.save(record)
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        #expect(cloud.record("a")?["photo"] == asset("two"))
-        #expect(cloud.record("a")?["title"] == .string("y"))
+        let reader = try await CloudDevice(cloud, "reader")
+        try await reader.cache.sync()
+        let asset = try await reader.cache.asset("image", of: record.recordID)
+        #expect(try Data(contentsOf: asset.fileURL) == second)
+        #expect(try reader.photo("a")?["title"] == "y")
     }
 
     @Test func concurrentCreatesMergeAllFields() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud, time: TestTime(skewMilliseconds: 5_000))
         let tablet = try Device(cloud, time: TestTime(skewMilliseconds: 9_000))
+        try phone.save("root", "1")
         try phone.cache.save([
             edit(["text": .string("1"), "phone": .int64(1)], parent: .set("root"))
         ])
@@ -74,7 +80,7 @@ import Testing
         try tablet.cache.save([edit(["text": .string("2"), "tablet": .int64(1)])])
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        let record = try #require(cloud.record("a"))
+        let record = try #require(try await cloud.record("a"))
         #expect(record["text"] == .string("2"))
         #expect(record["phone"] == .int64(1))
         #expect(record["tablet"] == .int64(1))
@@ -89,9 +95,10 @@ import Testing
                 return .save(fields: merged.fields)
             }
         }
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud, resolver: Mine())
+        try phone.save("root", "1")
         try phone.cache.save([edit(["text": .string("1")])])
         try await phone.cache.sync()
         try await tablet.cache.sync()
@@ -99,14 +106,15 @@ import Testing
         try tablet.cache.save([edit(["size": .int64(1)], parent: .set("root"))])
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        #expect(cloud.record("a")?.parentRecordName == "root")
-        #expect(cloud.record("a")?["size"] == .int64(1))
+        #expect(try await cloud.record("a")?.parentRecordName == "root")
+        #expect(try await cloud.record("a")?["size"] == .int64(1))
     }
 
     @Test func recordSavedTwiceSendsEachFieldOnce() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
+        for name in ["root", "other"] { try phone.save(name, "1") }
         let record = CKRecord(recordType: "Item", recordID: CKRecord.ID(id))
         record["name"] = "mine"
         record.parent = CKRecord.Reference(
@@ -122,13 +130,13 @@ import Testing
         record["beds"] = 7
         try await phone.cache.save(record)
         try await phone.cache.sync()
-        #expect(cloud.record("a")?["name"] == .string("theirs"))
-        #expect(cloud.record("a")?["beds"] == .int64(7))
-        #expect(cloud.record("a")?.parentRecordName == "other")
+        #expect(try await cloud.record("a")?["name"] == .string("theirs"))
+        #expect(try await cloud.record("a")?["beds"] == .int64(7))
+        #expect(try await cloud.record("a")?.parentRecordName == "other")
     }
 
     @Test func failedSaveKeepsChangedKeys() throws {
-        let guest = try Device(MemoryCloud(), scope: .shared)
+        let guest = try Device(RealService(), scope: .shared)
         let record = CKRecord(recordType: "Item", recordID: CKRecord.ID(id))
         record["name"] = "mine"
         #expect(throws: CacheError.self) { try guest.cache.save(record, in: .shared) }

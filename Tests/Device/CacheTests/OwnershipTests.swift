@@ -9,9 +9,9 @@ import Testing
 /// A file is one user's.
 @Suite struct OwnershipTests {
     @Test func otherAccountHaltsSyncWithoutLoss() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        phone.link.signIn("_bob")
+        try await phone.signIn("bob")
         try phone.save("b", "1")
         try phone.restart()
         let calls = phone.link.callNames.count
@@ -20,21 +20,21 @@ import Testing
         #expect(phone.link.callNames.count == calls)
         #expect(try phone.texts().count == 2)
         #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["b"])
-        phone.link.signIn("_alice")
+        try await phone.signIn("alice")
         try await phone.cache.sync()
-        #expect(cloud.names() == ["a", "b"])
+        #expect(try await cloud.names() == ["a", "b"])
     }
 
     @Test(.timeLimit(.minutes(5)))
     func runningLoopHaltsUntilAccountReturns() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         await phone.cache.start()
-        phone.link.signIn("_bob")
+        try await phone.signIn("bob")
         while try await phone.cache.status().haltReason != .otherAccount { await Task.yield() }
         try phone.save("b", "1")
-        phone.link.signIn("_alice")
-        while cloud.names() != ["a", "b"] { await Task.yield() }
+        try await phone.signIn("alice")
+        while try await cloud.names() != ["a", "b"] { await Task.yield() }
         await phone.cache.stop()
     }
 

@@ -10,14 +10,15 @@ import Testing
 @Suite struct PaceTests {
     /// How many seconds a first sync with one record waits, and how many operations it has.
     private func sync(
-        _ settings: SyncSettings, isAppleService: Bool
+        _ settings: SyncSettings
     ) async throws -> (seconds: Double, operations: Int) {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
-        let link = CloudLink(MemoryCloud(), isAppleService: isAppleService)
+        let link = ServiceLink(RealService())
         let time = TestTime()
         let cache = try CloudCache(
-            path: path, remotes: [link], settings: settings, world: time.world)
+            path: path, remotes: [link.connection().remote()], settings: settings, world: time.world
+        )
         try cache.save([
             LocalEdit(
                 id: RecordID(name: "a", zoneID: .list), type: "Item",
@@ -28,18 +29,17 @@ import Testing
         return (time.world.uptimeSeconds(), link.callNames.count)
     }
 
-    @Test func appleServiceGetsTwoSecondsBetweenOperations() async throws {
-        let quick = try await sync(.quick, isAppleService: false)
+    /// Of those that `connectionTellsAppleServiceFromOthers` finds for Apple's service.
+    @Test func leastDelayStandsBetweenOperations() async throws {
+        let quick = try await sync(.quick)
         #expect(quick.seconds < 1)
         // The zone, the subscription, the record and the changes are an operation each.
-        let apple = try await sync(.quick, isAppleService: true)
+        let apple = try await sync(.iCloud)
         #expect(apple.operations == quick.operations && apple.operations >= 4)
         #expect(apple.seconds >= 6 && apple.seconds < Double(apple.operations) * 2 + 1)
-        let chosen = try await sync(.iCloud, isAppleService: false)
-        #expect(chosen.seconds >= 6)
         var slower = SyncSettings.iCloud
         slower.minimumDelaySeconds = 5
-        #expect(try await sync(slower, isAppleService: true).seconds >= 15)
+        #expect(try await sync(slower).seconds >= 15)
     }
 
     @Test(arguments: [
@@ -55,10 +55,15 @@ import Testing
             connection: CloudConnection(transport: transport, hasAccount: false, deviceID: "phone"))
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
-        let cache = try CloudCache(path: path, container: container)
-        for database in cache.databases {
-            #expect(await database.driver.settings.minimumDelaySeconds == (isApples ? 2 : 0))
+        var slower = SyncSettings()
+        slower.minimumDelaySeconds = 5
+        for (settings, seconds) in [(SyncSettings(), 0.0), (.quick, 0), (slower, 5)] {
+            let cache = try CloudCache(path: path, container: container, settings: settings)
+            for database in cache.databases {
+                let delay = await database.driver.settings.minimumDelaySeconds
+                #expect(delay == (isApples ? max(2, seconds) : seconds))
+            }
+            try cache.close()
         }
-        try cache.close()
     }
 }

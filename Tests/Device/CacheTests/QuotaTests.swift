@@ -7,20 +7,22 @@ import Testing
 
 /// What a batch depends on: room, and other records.
 @Suite(.timeLimit(.minutes(5))) struct QuotaTests {
-    private var smallBatches: SyncSettings {
-        var settings = SyncSettings.quick
-        settings.itemsPerBatch = 3
-        return settings
+    /// Nearly all that a record takes at the service.
+    private let long = String(repeating: "x", count: 10_000)
+
+    /// Makes the database of each user so large that it takes so many records with long texts.
+    private func makeRoom(for recordCount: Int, _ cloud: RealService) {
+        cloud.restart { $0.privateDatabaseBytes = recordCount * 10_300 + 1_000 }
     }
 
     /// A device with so many old records at a cloud with so much room, and six new ones to be sent.
-    private func full(saved: Int, room: Int) async throws -> (MemoryCloud, Device) {
-        let cloud = MemoryCloud()
-        let phone = try Device(cloud, settings: smallBatches)
-        for number in 0..<saved { try phone.save("old\(number)", "1") }
+    private func full(saved: Int, room: Int) async throws -> (RealService, Device) {
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
+        for number in 0..<saved { try phone.save("old\(number)", long) }
         try await phone.cache.sync()
-        cloud.state.withLock { $0.room[ZoneID().ownerName] = room }
-        for number in 0..<6 { try phone.save("new\(number)", "1") }
+        makeRoom(for: room, cloud)
+        for number in 0..<6 { try phone.save("new\(number)", long) }
         return (cloud, phone)
     }
 
@@ -28,8 +30,8 @@ import Testing
         let (cloud, phone) = try await full(saved: 9, room: 9)
         for number in 0..<7 { try phone.delete("old\(number)") }
         try await phone.cache.sync()
-        #expect(cloud.names().filter { $0.hasPrefix("new") }.count == 6)
-        #expect(cloud.names().count == 8)
+        #expect(try await cloud.names().filter { $0.hasPrefix("new") }.count == 6)
+        #expect(try await cloud.names().count == 8)
         #expect(try await phone.cache.status().isQuotaExceeded == false)
     }
 
@@ -38,7 +40,7 @@ import Testing
         try phone.delete("old0")
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.failure?.code == .quotaExceeded)
-        #expect(cloud.names() == ["old1"])
+        #expect(try await cloud.names() == ["old1"])
         #expect(try await phone.cache.pendingRecordIDs().count == 6)
         // Fetching goes on too.
         let tablet = try Device(cloud)
@@ -47,24 +49,26 @@ import Testing
         try await tablet.cache.sync()
         _ = try? await phone.cache.sync()
         #expect(try phone.text("old1") == "2")
-        cloud.state.withLock { $0.room = [:] }
+        makeRoom(for: 100, cloud)
         try await phone.cache.sync()
-        #expect(cloud.names().count == 7)
+        #expect(try await cloud.names().count == 7)
     }
 
     @Test func exceededQuotaOfOneOwnerBlocksNoOther() async throws {
-        let cloud = MemoryCloud()
-        let full = ZoneID(name: "Full", ownerName: "_full")
-        let free = ZoneID(name: "Free", ownerName: "_free")
-        for zone in [full, free] { cloud.createZone(zone) }
-        cloud.state.withLock { $0.room["_full"] = 0 }
-        let guest = try Device(cloud, settings: smallBatches, scope: .shared)
+        let cloud = RealService()
+        let full = try await cloud.share(ZoneID(name: "Full"), of: "full", with: "alice")
+        let free = try await cloud.share(ZoneID(name: "Free"), of: "free", with: "alice")
+        for number in 0..<8 {
+            try await cloud.save("old\(number)", long, in: ZoneID(name: "Full"), of: "full")
+        }
+        makeRoom(for: 8, cloud)
+        let guest = try Device(cloud, settings: .smallBatches, scope: .shared)
         try await guest.cache.sync()
-        for number in 0..<7 { try guest.save("r\(number)", "1", zone: full) }
-        for number in 0..<7 { try guest.save("r\(number)", "1", zone: free) }
+        for number in 0..<7 { try guest.save("r\(number)", long, zone: full) }
+        for number in 0..<7 { try guest.save("r\(number)", long, zone: free) }
         await #expect(throws: CacheError.self) { try await guest.cache.sync() }
-        #expect(cloud.names(in: free).count == 7)
-        #expect(cloud.names(in: full).isEmpty)
+        #expect(try await cloud.names(in: ZoneID(name: "Free"), of: "free").count == 7)
+        #expect(try await cloud.names(in: ZoneID(name: "Full"), of: "full").count == 8)
     }
 
     private func child(_ name: String, of parent: String) -> LocalEdit {
@@ -74,40 +78,37 @@ import Testing
     }
 
     @Test func parentAndChildrenAreDeletedInAnyOrder() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.checksParents = true }
-        let phone = try Device(cloud, settings: smallBatches)
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
         try phone.save("parent", "1")
         try phone.cache.save((0..<20).map { child("child\($0)", of: "parent") })
         try await phone.cache.sync()
-        #expect(cloud.names().count == 21)
+        #expect(try await cloud.names().count == 21)
         try phone.delete("parent")
         for number in 0..<20 { try phone.delete("child\(number)") }
         try await phone.cache.sync()
-        #expect(cloud.names().isEmpty)
+        #expect(try await cloud.names().isEmpty)
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func childSavedBeforeParentIsSentAfterIt() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.checksParents = true }
-        let phone = try Device(cloud, settings: smallBatches)
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
         try phone.cache.save([child("grandchild", of: "child"), child("child", of: "parent")])
         for number in 0..<7 { try phone.save("r\(number)", "1") }
         try phone.save("parent", "1")
         try await phone.cache.sync()
-        #expect(cloud.names().count == 10)
+        #expect(try await cloud.names().count == 10)
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
     @Test func childWithoutParentNeedsAttention() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.checksParents = true }
-        let phone = try Device(cloud, settings: smallBatches)
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: .smallBatches)
         try phone.cache.save([child("child", of: "nobody")])
         for number in 0..<7 { try phone.save("r\(number)", "1") }
         try await phone.sync()
-        #expect(cloud.names().count == 7)
+        #expect(try await cloud.names().count == 7)
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["child"])
     }
 }

@@ -9,8 +9,8 @@ import Testing
 /// What was lost, overruled or set aside is on the disk until the app has taken it.
 @Suite struct ReportTests {
     /// A device whose edit of "a" was overruled by another's.
-    private func overruled() async throws -> (phone: Device, tablet: Device, cloud: MemoryCloud) {
-        let cloud = MemoryCloud()
+    private func overruled() async throws -> (phone: Device, tablet: Device, cloud: RealService) {
+        let cloud = RealService()
         let resolver = ServiceWins()
         let phone = try Device(cloud, resolver: resolver)
         let tablet = try Device(cloud, resolver: resolver)
@@ -32,14 +32,14 @@ import Testing
     }
 
     @Test func overruledEditIsReportedUntilAcknowledged() async throws {
-        let (phone, _, _) = try await overruled()
+        let (phone, _, cloud) = try await overruled()
         #expect(try await phone.cache.status().reportCount == 1)
         // Nobody looked, and the process ended.
         try phone.restart()
         let reports = try await phone.cache.reports()
         #expect(reports.map(\.scope) == [.private])
         #expect(texts(reports.first) == ["mine", "theirs"])
-        #expect(reports.first?.date == Date(timeIntervalSince1970: 1_002))
+        #expect(reports.first?.date == cloud.time.world.now)
         var stream = phone.cache.reportStream().makeAsyncIterator()
         #expect(texts(try await stream.next()) == ["mine", "theirs"])
         try await phone.cache.acknowledge(reports)
@@ -71,7 +71,7 @@ import Testing
 
     /// More than an observer in memory holds.
     @Test func noReportIsDroppedHoweverManyThereAre() async throws {
-        let phone = try Device(MemoryCloud())
+        let phone = try Device(RealService())
         let count = Observers.eventsPerObserver + 200
         _ = try phone.cache.store.write { _, outcome in
             for number in 0..<count {
@@ -92,14 +92,12 @@ import Testing
 
     /// The same refusal, told again, is one report.
     @Test func refusalTakesThePlaceOfAnEarlierOne() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
-        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments, message: "No.") }
+        cloud.refuse("a", SyncFailure(.invalidArguments, message: "No."))
         try phone.save("a", "1")
         try await phone.sync()
-        cloud.state.withLock {
-            $0.refusals["a"] = SyncFailure(.invalidArguments, message: "Never.")
-        }
+        cloud.refuse("a", SyncFailure(.invalidArguments, message: "Never."))
         try phone.save("a", "2")
         try await phone.sync()
         let reports = try await phone.cache.reports()
@@ -112,7 +110,7 @@ import Testing
     }
 
     @Test func everyKindOfReportReadsBack() throws {
-        let phone = try Device(MemoryCloud())
+        let phone = try Device(RealService())
         let zone = CKRecordZone.ID(zoneName: "Trips", ownerName: "_bob")
         let record = RecordSnapshot(
             id: RecordID(name: "a", zoneID: ZoneID(zone)), type: "Item",

@@ -14,7 +14,7 @@ import Testing
     private func withCache(_ name: String, _ body: (CloudCache) throws -> Void) throws {
         let fixture = try StoredFormatFixture(name)
         let clouds = [CKDatabase.Scope.private, .shared].map {
-            CloudLink(MemoryCloud(), scope: $0)
+            RealService().remote($0)
         }
         let cache = try CloudCache(path: fixture.cachePath, remotes: clouds)
         try body(cache)
@@ -51,7 +51,7 @@ import Testing
     /// A table of the app's own stands where a migration makes one: nothing is damaged.
     @Test func fileWhoseMigrationIsRefusedStaysWhereItIs() throws {
         let fixture = try StoredFormatFixture("2026-11-databases")
-        let clouds = [CKDatabase.Scope.private, .shared].map { CloudLink(MemoryCloud(), scope: $0) }
+        let clouds = [CKDatabase.Scope.private, .shared].map { RealService().remote($0) }
         let app = try DatabaseQueue(path: fixture.cachePath)
         try app.write { try $0.execute(sql: "CREATE TABLE event (mine)") }
         let error = #expect(throws: CacheError.self) {
@@ -213,7 +213,7 @@ import Testing
         }
         try queue.close()
         let error = #expect(throws: CacheError.self) {
-            try CloudCache(path: fixture.cachePath, remotes: [CloudLink(MemoryCloud())])
+            try CloudCache(path: fixture.cachePath, remotes: [RealService().remote()])
         }
         #expect(error?.code == .newerFormat)
         let sentence = error?.description ?? ""

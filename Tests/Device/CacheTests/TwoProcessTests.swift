@@ -13,8 +13,8 @@ import Testing
 @Suite struct TwoProcessTests {
     private let path = NSTemporaryDirectory() + "shared-\(UUID().uuidString).sqlite"
 
-    private func open(_ cloud: MemoryCloud) throws -> CloudCache {
-        try CloudCache(path: path, remotes: [CloudLink(cloud)], settings: .quick)
+    private func open(_ cloud: RealService) throws -> CloudCache {
+        try CloudCache(path: path, remotes: [cloud.remote()], settings: .quick)
     }
 
     private func remove() { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
@@ -27,7 +27,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func writesOfAnotherProcessAreSeenAndSent() async throws {
         defer { remove() }
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let cache = try open(cloud)
         await cache.start()
         let peer = try Peer(path)
@@ -39,7 +39,7 @@ import Testing
         #expect(try cache.snapshot(RecordID(name: "a", zoneID: .list))?["text"] == .string("mine"))
         // A sync that the other process asks for is done by this one.
         #expect(await peer.answer(to: "sync") == "synced")
-        #expect(cloud.record("a")?["text"] == .string("mine"))
+        #expect(try await cloud.record("a")?["text"] == .string("mine"))
         #expect(await peer.answer(to: "start") == "waits true")
         await cache.stop()
         try cache.close()
@@ -47,7 +47,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func otherProcessHearsOfWhatIsFetchedAndSaved() async throws {
         defer { remove() }
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let tablet = try Device(cloud)
         try tablet.save("theirs", "1")
         try await tablet.sync()
@@ -67,7 +67,7 @@ import Testing
     /// The kernel lets go of a lock, whatever its process was doing.
     @Test(.timeLimit(.minutes(5))) func killedProcessLeavesItsTurn() async throws {
         defer { remove() }
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let peer = try Peer(path)
         defer { peer.end() }
         #expect(await peer.answer() == "open")
@@ -76,10 +76,10 @@ import Testing
         await cache.start()
         #expect(try await cache.status().isSyncedElsewhere)
         #expect(await peer.answer(to: "save a mine") == "saved a")
-        #expect(cloud.names().isEmpty)
+        #expect(try await cloud.names().isEmpty)
         peer.end()
         try await cache.sync()
-        #expect(cloud.record("a")?["text"] == .string("mine"))
+        #expect(try await cloud.record("a")?["text"] == .string("mine"))
         #expect(try await !cache.status().isSyncedElsewhere)
         await cache.stop()
         try cache.close()
@@ -92,7 +92,7 @@ import Testing
         defer { peer.end() }
         #expect(await peer.answer() == "open")
         #expect(await peer.answer(to: "start") == "waits false")
-        let cache = try open(MemoryCloud())
+        let cache = try open(RealService())
         let error = await #expect(throws: CacheError.self) { try await cache.sync() }
         #expect(error?.code == .notSynced)
         // The turn comes when the other one gives it up.
@@ -131,7 +131,7 @@ import Testing
 
     @Test func lockFileIsTheUsersAlone() throws {
         defer { remove() }
-        let cache = try open(MemoryCloud())
+        let cache = try open(RealService())
         let attributes = try FileManager.default.attributesOfItem(atPath: path + "-lock")
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         try cache.close()

@@ -201,7 +201,8 @@ extension CacheStore {
                 sql: """
                     PRAGMA foreign_keys = OFF;
                     \(Self.tablesOfFormat4)
-                    DELETE FROM grdb_migrations WHERE identifier IN ('databases', 'events', 'assets');
+                    DELETE FROM grdb_migrations WHERE identifier NOT IN
+                        ('tables', 'tombstones', 'fields as JSON', 'encrypted fields');
                     PRAGMA user_version = 4;
                     """)
         }

@@ -7,18 +7,18 @@ import Testing
 
 /// Zones that cannot be made, are gone, or come back by mistake.
 @Suite(.timeLimit(.minutes(5))) struct ZoneTroubleTests {
-    private let refusedZone = ZoneID(name: "Einkäufe")
-    private let refusal = SyncFailure(.invalidArguments, message: "ASCII only")
+    private let refusedZone = ZoneID(name: "Errands")
+    private let refusal = SyncFailure(.invalidArguments, message: "Not this one.")
 
     @Test func refusedZoneIsSetAsideAndOthersSync() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.zoneRefusals[refusedZone] = refusal }
+        let cloud = RealService()
+        cloud.refuse(refusedZone, refusal)
         let phone = try Device(cloud)
         try phone.save("a", "1", zone: refusedZone)
         try phone.save("b", "1")
         var events = phone.cache.events().makeAsyncIterator()
         try await phone.cache.sync()
-        #expect(cloud.names() == ["b"])
+        #expect(try await cloud.names() == ["b"])
         guard case .zoneSetAside(let zone, let failure) = await events.next() else {
             Issue.record("the app was not told")
             return
@@ -33,33 +33,47 @@ import Testing
         try phone.restart()
         try phone.save("c", "1")
         try await phone.cache.sync()
-        #expect(cloud.names() == ["b", "c"])
+        #expect(try await cloud.names() == ["b", "c"])
         #expect(phone.link.callNames.filter { $0 == "zones" }.count == 1)
 
         // Asking for another chance is one for the zone too.
-        cloud.state.withLock { $0.zoneRefusals = [:] }
+        cloud.refuseNothing()
         try await phone.cache.retryAttentionItems()
         try await phone.cache.sync()
-        #expect(cloud.names(in: refusedZone) == ["a"])
+        #expect(try await cloud.names(in: refusedZone) == ["a"])
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
+    /// Names of zones are ASCII.
+    @Test func zoneWhoseNameTheServiceDoesNotTakeIsSetAside() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        try phone.save("a", "1", zone: ZoneID(name: "Einkäufe"))
+        try phone.save("b", "1")
+        try await phone.cache.sync()
+        #expect(try await cloud.zones() == [.list])
+        #expect(try await cloud.names() == ["b"])
+        let items = try await phone.cache.attentionItems()
+        #expect(items.map(\.recordID.recordName) == ["a"])
+        #expect(items.first?.failure.code == .invalidArguments)
+    }
+
     @Test func editInRefusedZoneRetriesWaitingRecords() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.zoneRefusals[refusedZone] = refusal }
+        let cloud = RealService()
+        cloud.refuse(refusedZone, refusal)
         let phone = try Device(cloud)
         try phone.save("a", "1", zone: refusedZone)
         try await phone.cache.sync()
-        cloud.state.withLock { $0.zoneRefusals = [:] }
+        cloud.refuseNothing()
         try phone.save("b", "1", zone: refusedZone)
         try await phone.cache.sync()
-        #expect(cloud.names(in: refusedZone) == ["a", "b"])
+        #expect(try await cloud.names(in: refusedZone) == ["a", "b"])
     }
 
     @Test func refusedZoneDeletionRestoresZone() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        cloud.state.withLock { $0.zoneRefusals[.list] = SyncFailure(.permissionFailure) }
+        cloud.refuse(.list, SyncFailure(.permissionFailure))
         try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         #expect(try phone.texts().isEmpty)
         try await phone.cache.sync()
@@ -67,31 +81,32 @@ import Testing
     }
 
     @Test func zonesBeyondRequestLimitAreCreatedInBatches() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.zoneLimit = 7 }
+        let cloud = RealService()
+        cloud.restart { $0.operationsPerRequest = 7 }
         let phone = try Device(cloud)
         for number in 0..<30 { try phone.save("a", "1", zone: ZoneID(name: "Z\(number)")) }
         try await phone.sync()
-        #expect(cloud.state.withLock { $0.zones.count } == 30)
+        #expect(try await cloud.zones().count == 30)
+        #expect(phone.link.callNames.count { $0 == "zones" } > 4)
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
     @Test func participantCannotCreateSharedZone() async throws {
-        let cloud = MemoryCloud()
-        cloud.createZone(.list)
-        cloud.createZone(.other)
-        let guest = try Device(cloud, scope: .shared)
-        let early = #expect(throws: CacheError.self) { try guest.save("a", "1") }
+        let cloud = RealService()
+        let list = try await cloud.share(.list, of: "alice", with: "bob")
+        let other = try await cloud.share(.other, of: "alice", with: "bob")
+        let guest = try Device(cloud, user: "bob", scope: .shared)
+        let early = #expect(throws: CacheError.self) { try guest.save("a", "1", zone: list) }
         #expect(early?.code == .invalidZone)
-        #expect(throws: CacheError.self) { try guest.cache.createZone(CKRecordZone.ID(.list)) }
+        #expect(throws: CacheError.self) { try guest.cache.createZone(CKRecordZone.ID(list)) }
         try await guest.cache.sync()
-        try guest.save("a", "1")
+        try guest.save("a", "1", zone: list)
         try await guest.cache.sync()
-        #expect(cloud.names() == ["a"])
+        #expect(try await cloud.names() == ["a"])
 
         // The owner removes the guest while an edit is open.
-        cloud.deleteZone(.list)
-        try guest.save("a", "2")
+        try await cloud.deleteZone(.list)
+        try guest.save("a", "2", zone: list)
         var events = guest.cache.events().makeAsyncIterator()
         try await guest.cache.sync()
         guard case .zoneDeleted(_, _, let lost) = await events.next() else {
@@ -99,22 +114,25 @@ import Testing
             return
         }
         #expect(lost.map(\.recordName) == ["a"])
-        #expect(throws: CacheError.self) { try guest.save("a", "3") }
-        try guest.save("b", "1", zone: .other)
+        #expect(throws: CacheError.self) { try guest.save("a", "3", zone: list) }
+        try guest.save("b", "1", zone: other)
         try await guest.cache.sync()
-        #expect(cloud.names(in: .other) == ["b"])
+        #expect(try await cloud.names(in: .other) == ["b"])
         #expect(!guest.link.callNames.contains("zones"))
     }
 
     @Test func missingSharedZoneIsRemovedLocally() async throws {
-        let cloud = MemoryCloud()
-        cloud.createZone(.list)
+        let cloud = RealService()
+        // The users are older than the copy.
+        for user in ["alice", "bob"] { _ = try await cloud.userRecordName(of: user) }
+        let copy = try cloud.copy()
+        let list = try await cloud.share(.list, of: "alice", with: "bob")
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate
-        let guest = try Device(cloud, settings: settings, scope: .shared)
+        let guest = try Device(cloud, user: "bob", settings: settings, scope: .shared)
         try await guest.cache.sync()
-        try guest.save("a", "1")
-        cloud.loseZone(.list)
+        try guest.save("a", "1", zone: list)
+        try cloud.restore(copy)
         var events = guest.cache.events().makeAsyncIterator()
         try await guest.cache.sync()
         guard case .zoneDeleted = await events.next() else {
@@ -126,9 +144,9 @@ import Testing
     }
 
     @Test func lateHintKeepsDeletedZoneDeleted() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        cloud.deleteZone(.list)
+        try await cloud.deleteZone(.list)
         try await phone.cache.sync()
         let calls = phone.link.callNames.count
         await phone.cache.fetchSoon(CKRecordZone.ID(.list))
@@ -136,79 +154,79 @@ import Testing
         try await phone.cache.sync()
         // Only the database's changes could tell of them.
         #expect(phone.link.callNames.dropFirst(calls) == ["database"])
-        #expect(cloud.state.withLock { $0.zones.isEmpty })
+        #expect(try await cloud.zones().isEmpty)
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     /// Word comes of the zone alone, and of neither its end nor its making.
     @Test func hintOfZoneMadeAgainBringsBackNoRecordOfTheFormer() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         await phone.cache.start()
         try await phone.cache.sync()
-        cloud.deleteZone(.list)
-        cloud.state.withLock { state in
-            state.version += 1
-            // As the service answers tokens of the zone that had the name before.
-            state.zones[.list] = MemoryCloud.Zone(generation: 7, lastIntactVersion: 0)
-            let new = RecordSnapshot(
-                id: RecordID(name: "c", zoneID: .list), type: "Item",
-                system: .init(changeTag: "1.7"),
-                fields: [Field(name: "text", value: .string("1"))])
-            state.store(new, "c", .list)
-        }
+        try await cloud.deleteZone(.list)
+        try await cloud.createZone(.list)
+        try await cloud.save("c", "1")
         await phone.cache.fetchSoon(CKRecordZone.ID(.list))
         while try phone.text("c") == nil { await Task.yield() }
         try await phone.sync()
         await phone.cache.stop()
-        #expect(cloud.names() == ["c"])
+        #expect(try await cloud.names() == ["c"])
         #expect(try phone.texts() == ["c": "1"])
     }
 
     @Test func lastDatabasePageDecidesZoneDeletion() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        let token = try phone.cache.store.databaseToken() ?? ""
-        phone.link.give([
-            DatabasePage(changed: [.list, .other], token: token, moreComing: true),
-            DatabasePage(deleted: [(.list, .deleted)], token: token, moreComing: true),
-            DatabasePage(deleted: [(.other, .deleted)], token: token),
-        ])
-        cloud.deleteZone(.list)
+        try await cloud.createZone(.other)
+        try await cloud.save("b", "1")
+        let former = ZoneID(name: "Former")
+        try await cloud.createZone(former)
+        try await cloud.deleteZone(former)
+        cloud.restart { limits in
+            limits.recordsPerPage = 2
+            limits.maximumRecordsPerPage = 2
+        }
+        // The first page names both zones as changed, those that follow as deleted.
+        phone.link.duringNextDatabasePage {
+            try await cloud.deleteZone(.list)
+            try await cloud.deleteZone(.other)
+        }
         let calls = phone.link.callNames.count
         try await phone.cache.sync()
-        #expect(phone.link.callNames.count == calls, "the pages were all that was asked for")
-        #expect(cloud.state.withLock { $0.zones.isEmpty })
+        let asked = Array(phone.link.callNames.dropFirst(calls))
+        #expect(asked == ["database", "database", "database"], "no zone was asked for")
+        #expect(try await cloud.zones().isEmpty)
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func defaultZoneCannotBeDeletedFromCache() async throws {
-        let cloud = MemoryCloud()
-        cloud.createZone(ZoneID())
+        let cloud = RealService()
         let phone = try Device(cloud)
         let error = #expect(throws: CacheError.self) {
             try phone.cache.deleteZone(CKRecordZone.ID(ZoneID()))
         }
         #expect(error?.code == .invalidZone)
         try await phone.cache.sync()
-        #expect(cloud.state.withLock { $0.zones[ZoneID()] != nil })
+        let zones = try await cloud.database().allRecordZones().map(\.zoneID)
+        #expect(zones == [CKRecordZone.ID(ZoneID())])
     }
 
     @Test func deletionOfUnknownZoneSurvivesRestart() async throws {
-        let cloud = MemoryCloud()
-        cloud.createZone(.list)
+        let cloud = RealService()
+        try await cloud.createZone(.list)
         let phone = try Device(cloud)
         try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         try phone.restart()
         try await phone.cache.sync()
-        #expect(cloud.state.withLock { $0.zones.isEmpty })
+        #expect(try await cloud.zones().isEmpty)
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
     @Test func pageInFlightDoesNotRefillDeletedZone() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
-        let tablet = try Device(cloud)
+        let tablet = try Device(cloud, settings: .smallBatches)
         for name in ["a", "b", "c", "d", "e"] { try tablet.save(name, "1") }
         try await tablet.cache.sync()
         phone.link.duringNextPage { [phone] in
@@ -218,6 +236,6 @@ import Testing
         }
         try await phone.cache.sync()
         #expect(try phone.texts() == ["new": "1"])
-        #expect(cloud.names() == ["new"])
+        #expect(try await cloud.names() == ["new"])
     }
 }

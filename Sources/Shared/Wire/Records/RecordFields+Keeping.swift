@@ -83,9 +83,10 @@ extension JSONWriter {
     /// Writes a field by its value, if that is the same on each device.
     private mutating func keepsValue(_ name: JSONText, _ node: JSONNode) -> Bool {
         // A field that cannot be read is read again with the values, and that reports the error.
-        guard let field = try? Field(name: name.string, wire: node), !field.isEncrypted else {
+        guard var field = try? Field(name: name.string, wire: node), !field.isEncrypted else {
             return false
         }
+        field.value = field.value?.withoutTypeIfEmpty
         switch field.value {
         case nil: return true
         case .reference, .referenceList, .asset, .assetList: return false

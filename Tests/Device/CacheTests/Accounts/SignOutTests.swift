@@ -71,9 +71,9 @@ import Testing
     }
 
     @Test func refusedChangeKeepsEverything() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
-        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments) }
+        cloud.refuse("a", SyncFailure(.invalidArguments))
         try phone.save("a", "1")
         let error = await #expect(throws: CacheError.self) {
             try await phone.cache.signOut(.sendThenRemove)
@@ -83,11 +83,11 @@ import Testing
     }
 
     @Test func anotherUserGetsAnEmptyFile() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("hers", "1")
         try await phone.cache.signOut(.sendThenRemove)
-        phone.link.signIn("_bob")
+        try await phone.signIn("bob")
         try phone.restart()
         #expect(try phone.texts().isEmpty)
         let owner = try CloudCache.userRecordName(ofFileAt: phone.path)
@@ -95,33 +95,33 @@ import Testing
     }
 
     @Test func recordsMadeWithoutAccountAreNobodysUntilTheAppSaysSo() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
-        phone.link.signOut()
+        try phone.connection.signOut()
         try phone.save("a", "1")
-        phone.link.signIn("_bob")
+        try await phone.signIn("bob")
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.haltReason == .unclaimedRecords)
-        #expect(cloud.names().isEmpty)
+        #expect(try await cloud.zones(of: "bob").isEmpty)
         try phone.restart()
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         try await phone.cache.adoptLocalRecords()
         try await phone.cache.sync()
-        #expect(cloud.names() == ["a"])
+        #expect(try await cloud.names(of: "bob") == ["a"])
         // From now on it is his.
-        phone.link.signOut()
+        try phone.connection.signOut()
         try phone.save("b", "1")
-        phone.link.signIn("_bob")
+        try await phone.signIn("bob")
         try await phone.cache.sync()
-        #expect(cloud.names() == ["a", "b"])
+        #expect(try await cloud.names(of: "bob") == ["a", "b"])
     }
 
     @Test func otherProcessSeesTheFileEmpty() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
         let other = try CloudCache(
-            path: phone.path, remotes: [CloudLink(cloud)], settings: .quick)
+            path: phone.path, remotes: [cloud.remote()], settings: .quick)
         var changes = other.changes().makeAsyncIterator()
         try await phone.cache.signOut(.remove)
         #expect(await changes.next()?.map(\.recordName) == ["a"])

@@ -50,7 +50,7 @@ import Testing
 
     /// Opens the file as the next process does, and looks at everything.
     private func check(_ saved: Set<String>) async throws {
-        let cache = try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+        let cache = try CloudCache(path: path, remotes: [RealService().remote()])
         defer {
             // Nothing was written that could be lost.
             try? cache.close()

@@ -11,11 +11,11 @@ import Testing
 
 /// An app that the system has woken: a true answer, in time.
 @Suite(.timeLimit(.minutes(5))) struct BackgroundTests {
-    /// What the service pushes to whoever has a subscription of the private database.
-    private func push() throws -> CKNotification {
+    /// What the service pushes to whoever has a subscription of a database.
+    private func push(of scope: DatabaseScope = .private) throws -> CKNotification {
         let payload = NotificationPayload(
             containerIdentifier: CloudDevice.container, notificationID: "1",
-            userRecordName: "_alice", subscriptionID: "stratus-cache-2", scope: .private,
+            userRecordName: "_alice", subscriptionID: "stratus-cache-2", scope: scope,
             cause: .database, notificationInfo: nil)
         return try #require(
             CKNotification(
@@ -38,14 +38,14 @@ import Testing
     }
 
     @Test func notificationOfAnotherDatabaseIsNoData() async throws {
-        let phone = try Device(MemoryCloud())
-        let other = try push()
+        let phone = try Device(RealService())
+        let other = try push(of: .shared)
         #expect(await phone.cache.handle(other) == .noData)
         #expect(phone.link.callNames.isEmpty)
     }
 
     @Test func syncEndsWhenItsTimeIsOver() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
         let gate = Gate()
@@ -62,17 +62,17 @@ import Testing
                 gate.open()
             })
         let cache = try CloudCache(
-            path: phone.path, remotes: [phone.link], settings: .quick, world: world)
+            path: phone.path, remotes: [phone.remote], settings: .quick, world: world)
         let error = await #expect(throws: CacheError.self) { try await cache.sync(within: 25) }
         #expect(error?.code == .timedOut)
         #expect(try await cache.status().operation == nil, "nothing goes on in the background")
         try cache.close()
         try await phone.sync()
-        #expect(cloud.names() == ["a"] && cloud.state.withLock { $0.saveCount } == 1)
+        #expect(try await cloud.names() == ["a"] && cloud.saveCount == 1)
     }
 
     @Test func syncInTimeIsASync() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
         // The time is never over, however busy the machine is.
@@ -85,17 +85,17 @@ import Testing
                 throw CancellationError()
             })
         let cache = try CloudCache(
-            path: phone.path, remotes: [phone.link], settings: .quick, world: world)
+            path: phone.path, remotes: [phone.remote], settings: .quick, world: world)
         try await cache.sync(within: 25)
-        #expect(cloud.names() == ["a"])
+        #expect(try await cloud.names() == ["a"])
         try cache.close()
     }
 
     @Test func networkThatCameEndsThePause() async throws {
         var settings = SyncSettings.quick
         settings.firstRetryDelaySeconds = 10
-        let cloud = MemoryCloud()
-        let link = CloudLink(cloud)
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         // Nobody's pause ends by itself here.
         let world = World(sleep: { _ in
@@ -103,7 +103,8 @@ import Testing
             for await _ in forever {}
             throw CancellationError()
         })
-        let cache = try CloudCache(path: path, remotes: [link], settings: settings, world: world)
+        let cache = try CloudCache(
+            path: path, remotes: [link.connection().remote()], settings: settings, world: world)
         link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
         await cache.start()
         while try await cache.status().isNetworkReachable { await Task.yield() }

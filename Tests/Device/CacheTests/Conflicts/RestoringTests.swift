@@ -12,8 +12,8 @@ import Testing
     /// A phone and a tablet that edited the same text, the tablet later; both have synced.
     private func overruled(
         phoneFirst: Bool
-    ) async throws -> (cloud: MemoryCloud, phone: Device, tablet: Device) {
-        let cloud = MemoryCloud()
+    ) async throws -> (cloud: RealService, phone: Device, tablet: Device) {
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
         try phone.save("a", "0")
@@ -39,14 +39,14 @@ import Testing
         #expect(try await decided.cache.reports().isEmpty)
         for device in [decided, phone, tablet] { try await device.sync() }
         #expect(try phone.text("a") == "earlier" && tablet.text("a") == "earlier")
-        #expect(cloud.record("a")?["text"] == .string("earlier"))
+        #expect(try await cloud.record("a")?["text"] == .string("earlier"))
         // Once more changes nothing.
         try decided.cache.restore(report)
         #expect(try await decided.cache.pendingRecordIDs().isEmpty)
     }
 
     @Test func editOfDeletedRecordIsMadeAgain() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
         try phone.save("a", "0")
@@ -63,8 +63,8 @@ import Testing
     }
 
     @Test func reportWithoutValuesIsRefused() async throws {
-        let cloud = MemoryCloud()
-        cloud.state.withLock { $0.refusals["a"] = SyncFailure(.invalidArguments) }
+        let cloud = RealService()
+        cloud.refuse("a", SyncFailure(.invalidArguments))
         let phone = try Device(cloud)
         try phone.save("a", "0")
         try await phone.sync()
@@ -77,7 +77,7 @@ import Testing
     @Test func droppedReportsAreCounted() async throws {
         var settings = SyncSettings.quick
         settings.reportsKept = 16
-        let phone = try Device(MemoryCloud(), settings: settings)
+        let phone = try Device(RealService(), settings: settings)
         for number in 0..<100 {
             _ = try phone.cache.store.write { _, outcome in
                 let record = RecordSnapshot(
@@ -105,7 +105,7 @@ import Testing
         var settings = SyncSettings.quick
         settings.reportsKept = 16
         settings.reportBytesKept = 30_000
-        let phone = try Device(MemoryCloud(), settings: settings)
+        let phone = try Device(RealService(), settings: settings)
         for number in 0..<10 {
             _ = try phone.cache.store.write { _, outcome in
                 let record = RecordSnapshot(

@@ -13,8 +13,7 @@ import Testing
 /// A damaged file is kept aside, what was not sent is offered, and the rest comes again.
 @Suite(.timeLimit(.minutes(5))) struct DamageTests {
     /// A device with many synced records, and an edit, a new record and a deletion that were not sent.
-    private func device(_ cloud: MemoryCloud, recordCount: Int = 300) async throws -> Device {
-        cloud.state.withLock { $0.pageSize = 100 }
+    private func device(_ cloud: RealService, recordCount: Int = 300) async throws -> Device {
         let phone = try Device(cloud)
         for number in 0..<recordCount { try phone.save("r\(number)", "text \(number)") }
         try await phone.sync()
@@ -51,7 +50,7 @@ import Testing
     }
 
     @Test func changesOfADamagedFileAreOfferedAndTheRestIsFetchedAgain() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud)
         try damage(phone) { bytes in
             // The page of the tombstones' or any other table's root would do as well: the header stays.
@@ -75,12 +74,12 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: aside))
         #expect(saves.count + deletions.count + unreadable.count == 3)
         try await phone.sync()
-        #expect(try phone.texts() == cloudTexts(cloud))
+        #expect(try await phone.texts() == cloud.texts())
         // The queue's own pages were not damaged here, so all of it comes back.
         try phone.cache.restore(report)
         try await phone.sync()
         let all = try phone.texts()
-        if !saves.isEmpty { #expect(all == cloudTexts(cloud)) }
+        if !saves.isEmpty { #expect(try await all == cloud.texts()) }
         for save in saves { #expect(all[save.recordID.recordName] == save["text"]) }
         for id in deletions { #expect(all[id.recordName] == nil) }
         #expect(try self.report(phone) == nil)
@@ -88,17 +87,9 @@ import Testing
         try FileManager.default.removeItem(atPath: aside)
     }
 
-    private func cloudTexts(_ cloud: MemoryCloud) -> [String: String] {
-        var texts: [String: String] = [:]
-        for name in cloud.names() {
-            if case .string(let text) = cloud.record(name)?["text"] { texts[name] = text }
-        }
-        return texts
-    }
-
     /// Before the first sync only what is here can be edited or deleted; nothing of it is forgotten.
     @Test func editsComeBackOfflineAndDeletionsAfterTheFirstSync() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         try phone.restart { DamageMark(cachePath: phone.path).set("") }
         #expect(try phone.texts().isEmpty)
@@ -107,24 +98,25 @@ import Testing
         #expect(try phone.texts() == ["r7": "edited", "new": "made here"])
         #expect(try self.report(phone) != nil, "the deletion waits")
         try await phone.sync()
-        #expect(cloud.record("r7")?["text"] == .string("edited"))
+        #expect(try await cloud.record("r7")?["text"] == .string("edited"))
         try phone.cache.restore(report)
         try await phone.sync()
-        #expect(cloud.record("r8") == nil && cloud.record("new") != nil)
+        #expect(try await cloud.record("r8") == nil)
+        #expect(try await cloud.record("new") != nil)
         #expect(try self.report(phone) == nil)
         // Another device's edit made meanwhile met the edit with its own ancestor.
         #expect(try await phone.cache.attentionItems().isEmpty)
-        #expect(try await phone.cache.status().userRecordName == "_alice")
+        #expect(try await phone.cache.status().userRecordName == cloud.userRecordName())
         #expect(try phone.cache.loggedEvents().contains { $0.kind == "damaged" })
     }
 
     @Test func emptiedFileIsReplacedAndReported() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         try damage(phone) { $0 = Data() }
         #expect(try report(phone) != nil)
         try await phone.sync()
-        #expect(try phone.texts() == cloudTexts(cloud))
+        #expect(try await phone.texts() == cloud.texts())
     }
 
     /// Header, tables, indexes: wherever the damage is, the app gets a file that works.
@@ -133,7 +125,7 @@ import Testing
         ["flipped", "zeroed", "truncated", "scattered"])
     func anyDamageEndsWithAWorkingFile(_ seed: UInt64, _ kind: String) async throws {
         var random = SeededNumbers(seed: seed)
-        let cloud = MemoryCloud()
+        let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 150)
         try damage(phone) { bytes in
             let pages = bytes.count / 4_096
@@ -167,7 +159,7 @@ import Testing
         // Whatever was not touched may still be damaged in the old file; a new one is whole.
         if try !asides(phone).isEmpty {
             try await phone.sync()
-            #expect(try phone.texts() == cloudTexts(cloud), "seed \(seed)")
+            #expect(try await phone.texts() == cloud.texts(), "seed \(seed)")
             let violations = try CacheInspection.look(atFile: phone.path) { try $0.violations() }
             #expect(violations.isEmpty, "seed \(seed)")
         }
@@ -183,7 +175,7 @@ import Testing
     /// A process dies between the steps of putting the file aside.
     @Test(arguments: ["moved", "half moved", "not moved"])
     func killedWhileReplacingGoesOn(_ place: String) async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         let aside = phone.path + ".damaged-20261123T000000Z"
         try phone.restart {
@@ -212,19 +204,19 @@ import Testing
 
     /// Who closes a moved file would remove the log of the file in its place.
     @Test func damagedFileThatIsOpenElsewhereStaysUntilItIsClosed() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         let other = try DatabaseQueue(path: phone.path)
         _ = try await other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM record") }
         try phone.cache.close()
         DamageMark(cachePath: phone.path).set("")
         let error = #expect(throws: CacheError.self) {
-            try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
+            try CloudCache(path: phone.path, remotes: [cloud.remote()])
         }
         #expect(error?.code == .inUse)
         let descriptors = try openDescriptors(of: phone.path).values.sorted()
         #expect(throws: CacheError.self) {
-            try CloudCache(path: phone.path, remotes: [CloudLink(cloud)])
+            try CloudCache(path: phone.path, remotes: [cloud.remote()])
         }
         #expect(try openDescriptors(of: phone.path).values.sorted() == descriptors)
         try other.close()
@@ -249,7 +241,7 @@ import Testing
         let bytes = Data(repeating: 7, count: 9_000)
         try bytes.write(to: URL(fileURLWithPath: path))
         let error = #expect(throws: CacheError.self) {
-            try CloudCache(path: path, remotes: [CloudLink(MemoryCloud())])
+            try CloudCache(path: path, remotes: [RealService().remote()])
         }
         #expect(error?.code == .damaged)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)

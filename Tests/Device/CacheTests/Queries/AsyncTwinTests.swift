@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func asyncCallsDoWhatBlockingOnesDo() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try await cache.createZone(zone)
         try await cache.save([item("a", "1"), item("b", "2")])
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func errorsComeThroughAsTheyAre() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         await #expect(throws: CacheError.self) {
             try await device.cache.save(self.item("a", "1"), in: .shared)
         }
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func cancelledReadThrowsAndCancelledWriteIsWritten() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let (cache, record) = (device.cache, item("a", "1"))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -81,7 +81,7 @@ import Testing
     /// Somebody writes for as long as a task of the pool takes; more saves wait than the pool has threads. If
     /// they waited in the pool, the task that lets go would never run.
     @Test(.timeLimit(.minutes(5))) func waitingForTheFileLeavesThePoolFree() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(item("first", "1"))
         let (pool, release) = (try cache.file.pool, Release())

@@ -32,7 +32,7 @@ import Testing
     }
 
     private func device(_ types: [CachedType], count: Int = 0) throws -> Device {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         try device.cache.file.declare(types)
         if count > 0 {
             try device.cache.save(
@@ -112,7 +112,7 @@ import Testing
 
     /// A record that the service does not have yet is the newest; afterwards it has its place.
     @Test func unsentRecordsAreTheNewest() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let device = try Device(cloud)
         try device.cache.file.declare([CachedType("Item", indexed: ["creationDate"])])
         try device.save("first", "1")

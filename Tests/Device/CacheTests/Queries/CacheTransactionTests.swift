@@ -12,7 +12,7 @@ import Testing
     private let zone = CacheQueryTests.zone
 
     private func device() throws -> Device {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)
         try device.cache.write { transaction in
             try transaction.database.execute(

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func columnsFollowTheDeclaration() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try cache.save((0..<20).map { CacheQueryTests.note("n\($0)", "Title \($0)", rank: $0) })
         let byRank = CacheQuery("Note").where(CacheQueryTests.Note.rank == 7)
@@ -46,9 +46,9 @@ import Testing
 
     /// Another process, which declares nothing, keeps the columns too.
     @Test func undeclaredOpeningMaintainsColumns() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)
-        let other = try CloudCache(path: device.path, remotes: [device.link])
+        let other = try CloudCache(path: device.path, remotes: [device.remote])
         try other.save(CacheQueryTests.note("theirs", "Milk", rank: 5))
         let query = CacheQuery("Note").where(CacheQueryTests.Note.rank == 5)
         #expect(try device.cache.records(matching: query).count == 1)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func viewShowsFieldsAsColumns() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try cache.file.declare([
             CachedType(
@@ -93,7 +93,7 @@ import Testing
         [CachedType("No;te")], [CachedType("Note", searchable: ["a\"b"])],
     ])
     func impossibleDeclarationIsRefused(_ types: [CachedType]) throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let error = #expect(throws: CacheError.self) { try device.cache.file.declare(types) }
         #expect(error?.code == .invalidTypes)
         #expect(try tables(device.cache).isEmpty)

@@ -8,7 +8,7 @@ import Testing
 /// Connections keep the statements of queries: so many, and no more.
 @Suite struct KeptStatementTests {
     @Test func moreQueriesThanAreKeptAreAnsweredAlike() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)
         try device.cache.save((0..<30).map { CacheQueryTests.note("note \($0)", "", rank: $0) })
         for _ in 0..<2 {

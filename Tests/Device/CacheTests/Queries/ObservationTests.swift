@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func updateHasWhatWasInsertedChangedAndRemoved() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(CacheQueryTests.note("a", "A", rank: 1))
         var updates = try cache.observe(open).makeAsyncIterator()
@@ -80,7 +80,7 @@ import Testing
 
     /// Ten observers, and whatever is none of their business: no snapshot is read.
     @Test func unconcernedObserversReadNothing() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(CacheQueryTests.note("a", "A", rank: 1))
         var all: [CacheObservation.Iterator] = []
@@ -111,7 +111,7 @@ import Testing
     @Test(arguments: Seeds.forTest("ObservationTests", count: 8))
     func updatesFollowRandomWrites(_ seed: UInt64) throws {
         var script = HutScript(seed: seed)
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         if script.numbers.next() % 2 == 0 { try cache.file.declare(QueryParityTests.types) }
         var queries = (0..<4).map { _ in CacheQuery(script.query()) }
@@ -157,7 +157,7 @@ import Testing
 
     /// Writers in tasks of their own, and an observer that is as slow as it is.
     @Test(.timeLimit(.minutes(5))) func concurrentWritersAreNotMissed() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         let query = CacheQuery("Note").where(Note.rank >= 0).sorted(by: Note.rank)
         let observation = try cache.observe(query)
@@ -200,8 +200,8 @@ import Testing
 
     /// Another opening of the file stands for another process.
     @Test(.timeLimit(.minutes(5))) func changesOfAnotherProcessAreSeen() async throws {
-        let device = try Device(MemoryCloud())
-        let other = try CloudCache(path: device.path, remotes: [device.link])
+        let device = try Device(RealService())
+        let other = try CloudCache(path: device.path, remotes: [device.remote])
         var updates = try device.cache.observe(open).makeAsyncIterator()
         #expect(names(try await updates.next()).isEmpty)
         try await other.save(CacheQueryTests.note("theirs", "T", rank: 1))
@@ -212,10 +212,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5))) func observationEndsWithItsCache() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         var cache: CloudCache? = try CloudCache(
             path: NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite",
-            remotes: [device.link])
+            remotes: [device.remote])
         weak let dropped = cache
         let observation = try #require(try cache?.observe(open))
         let one = try #require(try cache?.observe(CKRecord.ID(recordName: "a", zoneID: .list)))
@@ -243,7 +243,7 @@ import Testing
 
     /// An observer that could not read misses nothing: it begins again.
     @Test func observerBeginsAgainAfterAnError() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         try cache.save(CacheQueryTests.note("a", "A", rank: 1))
         let compiled = try open.compiled(now: cache.world.now)
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test func recordIsFollowedByItself() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         let id = CKRecord.ID(recordName: "a", zoneID: CacheQueryTests.zone)
         var updates = try cache.observe(id).makeAsyncIterator()
@@ -278,7 +278,7 @@ import Testing
     }
 
     @MainActor @Test(.timeLimit(.minutes(5))) func liveRecordsAreObservable() async throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         let cache = device.cache
         var live: LiveRecords? = try LiveRecords(open, of: cache)
         func waitUntil(_ isDone: @escaping @MainActor (LiveRecords) -> Bool) async {

@@ -65,8 +65,8 @@ import Testing
     @Test(arguments: Seeds.forTest("QueryColumnTests", count: 6))
     func columnsChangeNoAnswer(_ seed: UInt64) throws {
         var script = HutScript(seed: seed)
-        let plain = try Device(MemoryCloud())
-        let indexed = try Device(MemoryCloud())
+        let plain = try Device(RealService())
+        let indexed = try Device(RealService())
         try indexed.cache.file.declare(Self.types)
         for _ in 0..<8 {
             var records: [CKRecord] = []

@@ -27,7 +27,7 @@ import Testing
 
     /// Also where a zone goes, whose rows SQLite would delete by itself.
     @Test func deletedZoneTakesItsRowsThroughTheGate() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         for name in ["a", "b", "c"] { try device.save(name, "text of \(name)") }
         let outcome = try device.cache.store.unwantZone(.list)
         #expect(Set(outcome.rows.keys.map(\.name)) == ["a", "b", "c"])
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func transactionHasItsOwnRowsAlone() throws {
-        let device = try Device(MemoryCloud())
+        let device = try Device(RealService())
         try device.save("a", "one")
         let edit = LocalEdit(
             id: RecordID(name: "b", zoneID: .list), type: "Item",

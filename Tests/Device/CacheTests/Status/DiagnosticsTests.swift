@@ -11,12 +11,10 @@ import Testing
 
 /// What a support desk gets: the queue, the history, no values; and a look into a file from outside.
 @Suite(.timeLimit(.minutes(5))) struct DiagnosticsTests {
-    private func troubled() async throws -> (cloud: MemoryCloud, phone: Device) {
-        let cloud = MemoryCloud()
+    private func troubled() async throws -> (cloud: RealService, phone: Device) {
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "a secret"])
-        cloud.state.withLock {
-            $0.refusals["b"] = SyncFailure(.invalidArguments, message: "No.")
-        }
+        cloud.refuse("b", SyncFailure(.invalidArguments, message: "No."))
         try phone.save("b", "another secret")
         try await phone.sync()
         try phone.save("c", "a third secret")
@@ -26,10 +24,11 @@ import Testing
     }
 
     @Test func reportHasQueueHistoryAndNoValues() async throws {
-        let (_, phone) = try await troubled()
+        let (cloud, phone) = try await troubled()
+        let alice = try await cloud.userRecordName()
         try phone.restart()
         let report = try await phone.cache.diagnosticsReport()
-        #expect(report.format == CacheFormat.format.newest && report.userRecordName == "_alice")
+        #expect(report.format == CacheFormat.format.newest && report.userRecordName == alice)
         #expect(report.queue.map(\.name) == ["b", "c"] && report.queueCount == 2)
         #expect(report.queue.first?.failure == "invalidArguments No.")
         #expect(report.queue.last?.fields.keys.contains("text") == true)
@@ -45,7 +44,7 @@ import Testing
         decoder.dateDecodingStrategy = .iso8601
         let read = try decoder.decode(DiagnosticsReport.self, from: Data(json.utf8))
         #expect(read.queue.map(\.name) == report.queue.map(\.name))
-        for line in ["save List/b", "Queue: 2 changes", "Zone List", "failed", "_alice"] {
+        for line in ["save List/b", "Queue: 2 changes", "Zone List", "failed", alice] {
             #expect(report.text.contains(line), "\(report.text)")
         }
         let values = try await phone.cache.diagnosticsReport(includingValues: true)
@@ -53,7 +52,7 @@ import Testing
     }
 
     @Test func lastFiveHundredEventsAreKept() async throws {
-        let phone = try Device(MemoryCloud())
+        let phone = try Device(RealService())
         let log = CacheLog(file: phone.cache.file, scope: .private, world: phone.time.world)
         for number in 0..<700 { log.note(.info, "test", ["number": "\(number)"]) }
         try phone.save("a", "1")
@@ -66,7 +65,7 @@ import Testing
     }
 
     @Test func eachEventIsWrittenOnce() throws {
-        let phone = try Device(MemoryCloud())
+        let phone = try Device(RealService())
         let log = CacheLog(file: phone.cache.file, scope: .private, world: phone.time.world)
         for number in 0..<3 {
             log.note(.info, "test", ["number": "\(number)"])

@@ -11,7 +11,7 @@ import Testing
 /// Is it done, what is pending, why not: every answer of the founding document.
 @Suite(.timeLimit(.minutes(5))) struct StatusTests {
     @Test func timesAndAccountAreKnownAfterARestart() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         var status = try await phone.cache.status()
         #expect(status.account == .unknown && status.userRecordName == nil)
@@ -20,7 +20,8 @@ import Testing
         try phone.save("a", "1")
         try await phone.sync()
         let synced = try await phone.cache.status()
-        #expect(synced.account == .available && synced.userRecordName == "_alice")
+        let alice = try await cloud.userRecordName()
+        #expect(synced.account == .available && synced.userRecordName == alice)
         let fetched = try #require(synced.lastFetchMilliseconds)
         let sent = try #require(synced.lastSendMilliseconds)
         try phone.restart()
@@ -45,17 +46,19 @@ import Testing
     }
 
     @Test func otherUserIsTheAccount() async throws {
-        let phone = try Device(MemoryCloud())
+        let cloud = RealService()
+        let alice = try await cloud.userRecordName()
+        let phone = try Device(cloud)
         try await phone.sync()
-        phone.link.signIn("_bob")
+        try await phone.signIn("bob")
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         let status = try await phone.cache.status()
-        #expect(status.account == .otherUser && status.userRecordName == "_alice")
+        #expect(status.account == .otherUser && status.userRecordName == alice)
     }
 
     /// All ten answers stand in the detailed text.
     @Test func detailsHaveEveryAnswer() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.save("b", "1")
         phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable, message: "Gone.")))
@@ -63,8 +66,8 @@ import Testing
         let details = try await phone.cache.status().details
         for answer in [
             "Offline. 1 change waits on this device.", "Changes that wait: 1",
-            "Records here: 2, of which the service has 1", "Last fetch: 1970-01-01T00:16:4",
-            "Last send: 1970-01-01T00:16:4", "Account: signed in", "Operation under way: none",
+            "Records here: 2, of which the service has 1", "Last fetch: 2024-01-01T00:00:0",
+            "Last send: 2024-01-01T00:00:0", "Account: signed in", "Operation under way: none",
             "Last operation: fetch the database's changes", "Pause after the next operation: ",
             "Halted: no", "Retries: 0", "Last failure: networkUnavailable Gone.",
         ] {
@@ -74,7 +77,7 @@ import Testing
 
     /// A status that reads each of a million records is asked for at every page of a first fetch.
     @Test func countsReadNoRecordOfTheService() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1", "b": "1"])
         try phone.save("a", "2")
         try phone.save("c", "1")
@@ -93,7 +96,7 @@ import Testing
     }
 
     @Test func stateOfARecordFollowsItsChange() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         @Sendable func stage(_ name: String) throws -> RecordSyncState.Stage {
             try phone.cache.syncState(of: CKRecord.ID(RecordID(name: name, zoneID: .list))).stage
@@ -112,14 +115,14 @@ import Testing
         try await phone.sync()
         #expect(try stage("a") == .absent)
         let failure = SyncFailure(.invalidArguments, message: "No.")
-        cloud.state.withLock { $0.refusals["b"] = failure }
+        cloud.refuse("b", failure)
         try phone.save("b", "1")
         try await phone.sync()
         #expect(try stage("b") == .needsAttention(failure))
     }
 
     @Test func statusesTellEachChangeAndEndWithTheCache() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         var statuses = phone.cache.statuses().makeAsyncIterator()
         #expect(try await statuses.next()?.pendingCount == 0)
@@ -134,7 +137,7 @@ import Testing
     }
 
     @Test @MainActor func liveStatusIsObservedUntilTheCacheIsGone() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         let live = LiveStatus(of: phone.cache)
         try phone.save("a", "1")

@@ -29,7 +29,7 @@ import Testing
     /// - Parameter types: with an index the query takes another way.
     @Test(arguments: [[], [CachedType("Item", indexed: ["text"], searchable: ["text"])]])
     func hiddenRecordIsInNoAnswer(_ types: [CachedType]) async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))
         try old.cache.file.declare(types)

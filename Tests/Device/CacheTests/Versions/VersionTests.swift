@@ -31,8 +31,8 @@ import Testing
     /// The new app and the old one, which have a record "a" that one of them made.
     private func devices(
         _ old: RecordVersions, savedBy author: String
-    ) async throws -> (cloud: MemoryCloud, new: Device, old: Device) {
-        let cloud = MemoryCloud()
+    ) async throws -> (cloud: RealService, new: Device, old: Device) {
+        let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: old)
         let (first, second) = author == "new" ? (new, old) : (old, new)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func newerRecordHaltsItsZoneUntilTheAppIsUpdated() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))
         try old.save("a", "1")
@@ -52,7 +52,7 @@ import Testing
         try new.save("a", "from the new app")
         try new.save("b", "from the new app")
         try await new.sync()
-        #expect(cloud.record("a")?["version"] == .int64(2))
+        #expect(try await cloud.record("a")?["version"] == .int64(2))
         try await old.sync()
         // Kept, shown, and not touched.
         #expect(try old.text("a") == "from the new app")
@@ -65,8 +65,8 @@ import Testing
         try new.save("d", "later")
         try await new.sync()
         try await old.sync()
-        #expect(cloud.names() == ["a", "b", "d"])
-        #expect(cloud.record("other", in: .other)?["text"] == .string("2"))
+        #expect(try await cloud.names() == ["a", "b", "d"])
+        #expect(try await cloud.record("other", in: .other)?["text"] == .string("2"))
         #expect(try old.text("d") == nil)
         let status = try await old.cache.status()
         #expect(status.zonesAwaitingUpdate == 1 && status.summary == "Update")
@@ -88,7 +88,7 @@ import Testing
         try await old.sync()
         try await new.sync()
         #expect(try old.texts() == new.texts())
-        #expect(cloud.names() == ["a", "b", "c", "d"])
+        #expect(try await cloud.names() == ["a", "b", "c", "d"])
         #expect(try await old.cache.status().zonesAwaitingUpdate == 0)
     }
 
@@ -102,8 +102,8 @@ import Testing
         try await old.sync()
         #expect(try names(old) == ["b"])
         #expect(try await old.cache.record(for: id("a")) == nil)
-        #expect(cloud.record("a")?["text"] == .string("from the new app"))
-        #expect(cloud.record("b")?["text"] == .string("mine"))
+        #expect(try await cloud.record("a")?["text"] == .string("from the new app"))
+        #expect(try await cloud.record("b")?["text"] == .string("mine"))
         let events = try await old.cache.reports().map(\.event)
         #expect(
             events.contains {
@@ -126,7 +126,7 @@ import Testing
         try await new.sync()
         try await old.sync()
         #expect(try old.text("a") == "mine")
-        #expect(cloud.record("a")?["text"] == .string("newer"))
+        #expect(try await cloud.record("a")?["text"] == .string("newer"))
         old.versions = versions(2)
         try old.restart()
         try await old.sync()
@@ -137,13 +137,13 @@ import Testing
     @Test func deletedZoneOfNewerRecordsWaitsNoLonger() async throws {
         let (cloud, _, old) = try await devices(versions(1), savedBy: "new")
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
-        cloud.deleteZone(.list)
+        try await cloud.deleteZone(.list)
         try await old.sync()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 0)
         try old.restart()
         try old.save("b", "1")
         try await old.sync()
-        #expect(cloud.names() == ["b"])
+        #expect(try await cloud.names() == ["b"])
     }
 
     // MARK: Older records
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func olderRecordsAreMigratedOnceAndSent() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let old = try Device(cloud)
         for number in 0..<7 { try old.save("r\(number)", "\(number)") }
         try await old.sync()
@@ -176,19 +176,19 @@ import Testing
         try new.restart()
         try await new.sync()
         #expect(try title(new, "r3") == "3!")
-        #expect(cloud.record("r3")?["title"] == .string("3!"))
-        #expect(cloud.record("r3")?["version"] == .int64(3))
-        let saves = cloud.state.withLock { $0.saveCount }
+        #expect(try await cloud.record("r3")?["title"] == .string("3!"))
+        #expect(try await cloud.record("r3")?["version"] == .int64(3))
+        let saves = cloud.saveCount
         for _ in 0..<3 {
             try new.restart()
             try await new.sync()
         }
-        #expect(cloud.state.withLock { $0.saveCount } == saves, "Once.")
+        #expect(cloud.saveCount == saves, "Once.")
         // One that comes later, from an app of before.
         try old.save("late", "late")
         try await old.sync()
         try await new.sync()
-        #expect(cloud.record("late")?["title"] == .string("late!"))
+        #expect(try await cloud.record("late")?["title"] == .string("late!"))
         // Two devices come to the same, and nothing is lost.
         let third = try Device(cloud, versions: migrating(.edit))
         try await third.sync()
@@ -199,7 +199,7 @@ import Testing
 
     /// The process dies in the middle.
     @Test func migrationGoesOnWhereItWas() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let new = try Device(cloud)
         for number in 0..<450 { try new.save("r\(number)", "\(number)") }
         new.versions = migrating(.locally)
@@ -214,26 +214,26 @@ import Testing
     }
 
     @Test func localMigrationSendsNothing() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let old = try Device(cloud)
         try old.save("a", "1")
         try await old.sync()
         let new = try Device(cloud, versions: migrating(.locally))
         try await new.sync()
         #expect(try title(new, "a") == "1!")
-        #expect(cloud.record("a")?["title"] == nil)
+        #expect(try await cloud.record("a")?["title"] == nil)
         #expect(try await new.cache.pendingRecordIDs().isEmpty)
         // What comes later from an app of before is migrated as it comes.
         try old.save("a", "2")
         try await old.sync()
         try await new.sync()
         #expect(try title(new, "a") == "2!")
-        #expect(cloud.record("a")?["title"] == nil)
+        #expect(try await cloud.record("a")?["title"] == nil)
         #expect(try await new.cache.pendingRecordIDs().isEmpty)
     }
 
     @Test func editOfAnOlderRecordMigratesItFirst() async throws {
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let old = try Device(cloud)
         try old.save("a", "1")
         old.versions = migrating(.edit)
@@ -244,13 +244,13 @@ import Testing
         try await old.cache.save(record)
         #expect(try title(old, "a") == "1!")
         try await old.sync()
-        #expect(cloud.record("a")?["title"] == .string("1!"))
-        #expect(cloud.record("a")?["colour"] == .string("red"))
+        #expect(try await cloud.record("a")?["title"] == .string("1!"))
+        #expect(try await cloud.record("a")?["colour"] == .string("red"))
     }
 
     @Test func failedMigrationLeavesTheRecordAndIsLogged() async throws {
         struct Unfit: Error {}
-        let cloud = MemoryCloud()
+        let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
         var versions = versions(2)

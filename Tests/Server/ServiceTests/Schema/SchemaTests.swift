@@ -136,7 +136,7 @@ import Testing
         }
         let schema = try await world.service.schemaDeployment(of: World.container)
             .schema(in: .development)
-        #expect(schema.types["Hut"]?.count == 40 + 1 + 5)
+        #expect(schema.types["Hut"]?.count == 46)
         #expect(try await alice.modify([hut(.create, "last", [text("f7", "y")])])[0].code == nil)
     }
 

@@ -1,0 +1,301 @@
+import StratusClient
+import StratusRecords
+import StratusService
+import StratusSync
+import StratusTesting
+import StratusWire
+import Synchronization
+
+@testable import StratusCache
+
+/// One device's way to the real service, with faults by script.
+///
+/// Whoever is signed in stays so: a session is made where it is needed, as by a person who is asked again.
+final class ServiceLink: AccountTransport {
+    enum Fault {
+        /// The request never arrives, or is refused as a whole.
+        case requestLost(SyncFailure)
+        /// The request is carried out, its answer never arrives.
+        case answerLost
+    }
+
+    /// Something that a test does once.
+    typealias Interlude = @Sendable () async throws -> Void
+
+    private struct State {
+        var user: String?
+        /// Who signs in as soon as the connection has counted that.
+        var nextUser: String?
+        var inner: InProcessTransport?
+        var generation = -1
+        var signedInMilliseconds: Int64 = 0
+        var calls: [String] = []
+        var script: [Int: Fault] = [:]
+        var beforeSend: Interlude?
+        var duringSend: Interlude?
+        var duringPage: Interlude?
+        var duringDatabasePage: Interlude?
+    }
+
+    let service: RealService
+    let device: String
+    private let state: Mutex<State>
+
+    /// - Parameter user: who is signed in.
+    init(_ service: RealService, user: String = "alice") {
+        self.service = service
+        device = service.newDevice()
+        state = Mutex(State(user: user))
+    }
+
+    func connection(_ world: CloudConnection.World = .live) -> CloudConnection {
+        CloudConnection(
+            transport: self, environment: service.environment, hasAccount: true, deviceID: device,
+            world: world, keyStore: service.keyStore)
+    }
+
+    // MARK: The script
+
+    /// The requests of a cache by their kinds: those that concern zones, records and their changes.
+    var callNames: [String] { state.withLock { $0.calls } }
+
+    private static let names = [
+        ZonesModify.path: "zones", SubscriptionsModify.path: "subscription",
+        RecordsModify.path: "send", RecordsLookup.path: "records",
+        ChangesDatabase.path: "database", ChangesZone.path: "page",
+    ]
+
+    /// Lets the call of this number, counted from now, fail.
+    func fail(call number: Int, _ fault: Fault) {
+        state.withLock { $0.script[$0.calls.count + number] = fault }
+    }
+
+    /// Runs once before the next batch arrives.
+    func beforeNextSend(_ body: @escaping Interlude) { state.withLock { $0.beforeSend = body } }
+
+    /// Runs once when the next batch was carried out, before its answer comes.
+    func duringNextSend(_ body: @escaping Interlude) { state.withLock { $0.duringSend = body } }
+
+    /// Runs once while the next page of a zone is under way.
+    func duringNextPage(_ body: @escaping Interlude) { state.withLock { $0.duringPage = body } }
+
+    /// Runs once while the next page of the database's changes is under way.
+    func duringNextDatabasePage(_ body: @escaping Interlude) {
+        state.withLock { $0.duringDatabasePage = body }
+    }
+
+    // MARK: Requests
+
+    func send<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> E.Answer {
+        guard let name = Self.names[E.path] else {
+            return try await forward(endpoint, request, to: target, timeoutSeconds)
+        }
+        if name == "send" { try await take(\.beforeSend)?() }
+        let fault = state.withLock { state in
+            state.calls.append(name)
+            return state.script[state.calls.count - 1]
+        }
+        if case .requestLost(let failure) = fault { throw Self.error(failure) }
+        if name == "send" { service.pass() }
+        let answer = try await serve(endpoint, request, to: target, timeoutSeconds)
+        if case .answerLost = fault {
+            throw TransportError(.answerLost, "The test lost the answer.")
+        }
+        switch name {
+        case "send": try await take(\.duringSend)?()
+        case "page": try await take(\.duringPage)?()
+        case "database": try await take(\.duringDatabasePage)?()
+        default: break
+        }
+        return answer
+    }
+
+    private func take(_ interlude: WritableKeyPath<State, Interlude?> & Sendable) -> Interlude? {
+        state.withLock { $0[keyPath: interlude].take() }
+    }
+
+    /// As the framework's transport throws what it makes this of.
+    private static func error(_ failure: SyncFailure) -> any Error {
+        switch failure.code {
+        case .networkUnavailable: TransportError(.noRoute, failure.message)
+        case .networkFailure: TransportError(.refused, failure.message)
+        default: ServiceFailure(refusal(failure))
+        }
+    }
+
+    private static func refusal(_ failure: SyncFailure) -> ServiceError {
+        ServiceError(
+            .badRequest, failure.message, retryAfterSeconds: failure.retryAfterSeconds,
+            frameworkCode: failure.code)
+    }
+
+    private func serve<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
+    ) async throws -> E.Answer {
+        let refusals = service.refusals.withLock { $0 }
+        let answer: Any
+        switch request {
+        case let modify as RecordsModify.Request:
+            let sent = try await send(modify, refusing: refusals.records) { others in
+                try await self.forward(RecordsModify.self, others, to: target, timeout)
+            }
+            service.noteSaves(zip(modify.operations, sent.records).count { $0.isSaved(by: $1) })
+            answer = sent
+        case let modify as ZonesModify.Request where !refusals.zones.isEmpty:
+            answer = try await send(modify, refusing: refusals.zones) { others in
+                try await self.forward(ZonesModify.self, others, to: target, timeout)
+            }
+        default: return try await forward(endpoint, request, to: target, timeout)
+        }
+        guard let answer = answer as? E.Answer else {
+            throw TransportError(.answerUnreadable, "The test answered something else.")
+        }
+        return answer
+    }
+
+    /// Serves a batch without the records that are refused.
+    private func send(
+        _ request: RecordsModify.Request, refusing refusals: [String: SyncFailure],
+        _ forward: (RecordsModify.Request) async throws -> RecordsModify.Answer
+    ) async throws -> RecordsModify.Answer {
+        var others = request
+        others.operations.removeAll { refusals[$0.record.recordName ?? ""] != nil }
+        var answered = others.operations.isEmpty ? [] : try await forward(others).records[...]
+        return RecordsModify.Answer(
+            records: request.operations.compactMap { operation in
+                guard let failure = refusals[operation.record.recordName ?? ""] else {
+                    return answered.popFirst()
+                }
+                return .failure(
+                    RecordFailure(
+                        recordName: operation.record.recordName, zoneID: operation.record.zoneID,
+                        error: Self.refusal(failure)))
+            })
+    }
+
+    /// The same for zones.
+    private func send(
+        _ request: ZonesModify.Request, refusing refusals: [ZoneID: SyncFailure],
+        _ forward: (ZonesModify.Request) async throws -> ZonesModify.Answer
+    ) async throws -> ZonesModify.Answer {
+        let refusals = Dictionary(uniqueKeysWithValues: refusals.map { ($0.key.name, $0.value) })
+        var others = request
+        others.operations.removeAll { refusals[$0.zoneID.zoneName] != nil }
+        var answered = others.operations.isEmpty ? [] : try await forward(others).items[...]
+        return ZonesModify.Answer(
+            request.operations.compactMap { operation in
+                guard let failure = refusals[operation.zoneID.zoneName] else {
+                    return answered.popFirst()
+                }
+                return .failure(
+                    ZoneFailure(zoneID: operation.zoneID, error: Self.refusal(failure)))
+            })
+    }
+
+    private func forward<E: Endpoint>(
+        _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
+    ) async throws -> E.Answer {
+        try await inner().send(endpoint, request, to: target, timeoutSeconds: timeout)
+    }
+
+    // MARK: Accounts
+
+    /// To the service as it is now, in a session of the last days.
+    private func inner() async throws -> InProcessTransport {
+        let (current, generation) = service.current
+        let now = service.nowMilliseconds
+        let (user, known) = state.withLock { state in
+            let isFresh =
+                state.generation == generation
+                && now - state.signedInMilliseconds < Self.sessionMilliseconds
+            return (state.user, isFresh ? state.inner : nil)
+        }
+        if let known { return known }
+        let token: String? =
+            if let user { try await current.signInForDevelopment(user: user).webAuthToken } else {
+                nil
+            }
+        let inner = InProcessTransport(service: current, webAuthToken: token, device: device)
+        state.withLock { state in
+            state.generation = generation
+            state.signedInMilliseconds = now
+            // Unless another user came meanwhile.
+            if state.user == user { state.inner = inner }
+        }
+        return inner
+    }
+
+    /// A day.
+    private static let sessionMilliseconds: Int64 = 86_400_000
+
+    /// Somebody else signs in on the device.
+    func signIn(_ user: String, on connection: CloudConnection) async throws {
+        let session = try await service.current.service.signInForDevelopment(user: user)
+        state.withLock { $0.nextUser = user }
+        try connection.signIn(webAuthToken: session.webAuthToken)
+    }
+
+    func changeAccount(webAuthToken: String?) {
+        state.withLock { state in
+            state.user = webAuthToken == nil ? nil : state.nextUser
+            state.inner = nil
+        }
+    }
+
+    func webAuthToken(
+        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
+    ) async throws -> String {
+        try await inner().webAuthToken(
+            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
+    }
+
+    // MARK: The rest of the way
+
+    func upload(
+        _ asset: AssetUpload, to url: String, timeoutSeconds: Double
+    ) async throws -> AssetReceipt {
+        try await inner().upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+    }
+
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await inner().download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
+    }
+
+    func nextNotification(
+        at webcourierURL: String, timeoutSeconds: Double
+    ) async throws -> NotificationPayload? {
+        try await inner().nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
+    }
+}
+
+extension CloudConnection {
+    /// A database of the test's container, as a cache has it.
+    func remote(_ scope: CKDatabase.Scope = .private) -> CloudKitDatabase {
+        CloudKitDatabase(
+            database: CKContainer(identifier: RealService.container, connection: self)
+                .database(with: scope))
+    }
+}
+
+extension RealService {
+    /// A database over a link of its own.
+    func remote(_ scope: CKDatabase.Scope = .private) -> CloudKitDatabase {
+        ServiceLink(self).connection().remote(scope)
+    }
+}
+
+extension RecordsModify.Operation {
+    fileprivate func isSaved(by result: RecordResult) -> Bool {
+        if case .record = result { !kind.isDeletion } else { false }
+    }
+}
+
+extension ZoneID {
+    static let list = ZoneID(name: "List")
+    static let other = ZoneID(name: "Other")
+}
