@@ -62,7 +62,7 @@ import Testing
     ])
     func malformedAddressIsQuoted(_ address: String) async throws {
         let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
-        expect(error, .badContainer, says: "STRATUS_URL is no http or https address", address)
+        expect(error, .badContainer, says: "STRATUS_URL is not an http or https address", address)
     }
 
     /// As a line of a file has it.
