@@ -128,20 +128,28 @@ final class SeededExecutor: TaskExecutor {
         }
     }
 
-    /// Runs steps on this thread until a task has ended.
-    ///
-    /// - Returns: false when nothing runs and nobody waits for time, so that it never would.
-    func drive(until isDone: () -> Bool) -> Bool {
+    /// Why steps are run no longer.
+    enum End {
+        case done
+        /// Nothing runs and nobody waits for time.
+        case nothingToRun
+        case stepLimit
+    }
+
+    /// Runs steps on this thread until a task has ended, and at most so many.
+    func drive(stepLimit: Int, until isDone: () -> Bool) -> End {
+        let last = stepCount + stepLimit
         while !isDone() {
+            guard stepCount < last else { return .stepLimit }
             switch state.withLock({ Self.next(&$0) }) {
             case .step(.job(let job)): job.runSynchronously(on: asUnownedTaskExecutor())
             case .step(.work(let work)): work()
             case .observer(let continuation): continuation.resume()
             case .sleeper(let continuation): continuation.resume()
-            case .nothing: return false
+            case .nothing: return .nothingToRun
             }
         }
-        return true
+        return .done
     }
 
     /// Ends whoever sleeps, and runs what follows from that.
@@ -152,11 +160,7 @@ final class SeededExecutor: TaskExecutor {
             return state.sleepers
         }
         for sleeper in sleepers { sleeper.continuation.resume(throwing: CancellationError()) }
-        var stepsLeft = 100_000
-        _ = drive {
-            stepsLeft -= 1
-            return stepsLeft == 0
-        }
+        _ = drive(stepLimit: 100_000) { false }
     }
 
     private static func next(_ state: inout State) -> Next {

@@ -37,17 +37,33 @@ public final class SeededWorld: Sendable {
         }
     }
 
+    /// The test has run for as many steps as it may, and is not over.
+    public struct Endless: Error, Hashable, CustomStringConvertible {
+        /// How many steps of tasks it may run.
+        public var stepLimit: Int
+
+        public var description: String {
+            "The test is not over after \(stepLimit) steps: something in its seeded world goes on and on."
+        }
+    }
+
     public let seed: UInt64
     private let executor: SeededExecutor
     private let startMilliseconds: Int64
+    private let stepLimit: Int
 
     /// - Parameters:
     ///   - seed: decides everything.
     ///   - startMilliseconds: what the clock shows at first, in milliseconds since 1970; 2024-01-01 by
     ///     default.
-    public init(seed: UInt64, startMilliseconds: Int64 = 1_704_067_200_000) {
+    ///   - stepLimit: how many steps of tasks a run may take, so that one that goes on and on ends with
+    ///     ``Endless``.
+    public init(
+        seed: UInt64, startMilliseconds: Int64 = 1_704_067_200_000, stepLimit: Int = 200_000_000
+    ) {
         self.seed = seed
         self.startMilliseconds = startMilliseconds
+        self.stepLimit = stepLimit
         executor = SeededExecutor(seed: seed)
     }
 
@@ -113,7 +129,7 @@ public final class SeededWorld: Sendable {
 
     /// Runs a test in this world, once.
     ///
-    /// - Throws: what the body throws, or ``Stuck``.
+    /// - Throws: what the body throws, ``Stuck`` or ``Endless``.
     public func run<Outcome: Sendable>(
         _ body: @escaping @Sendable () async throws -> Outcome
     ) async throws -> Outcome {
@@ -141,10 +157,14 @@ public final class SeededWorld: Sendable {
                 outcome.withLock { $0 = .failure(error) }
             }
         }
-        let isDone = executor.drive { outcome.withLock { $0 != nil } }
+        let end = executor.drive(stepLimit: stepLimit) { outcome.withLock { $0 != nil } }
         task.cancel()
         executor.finish()
-        guard isDone else { throw Stuck() }
+        switch end {
+        case .nothingToRun: throw Stuck()
+        case .stepLimit: throw Endless(stepLimit: stepLimit)
+        case .done: break
+        }
         return try outcome.withLock { try $0?.get() } ?? { throw Stuck() }()
     }
 

@@ -68,6 +68,26 @@ import Testing
         }
     }
 
+    @Test func whatGoesOnForeverThrowsEndless() async {
+        let world = SeededWorld(seed: 7, stepLimit: 10_000)
+        await #expect(throws: SeededWorld.Endless(stepLimit: 10_000)) {
+            try await world.run {
+                while !Task.isCancelled { await Task.yield() }
+            }
+        }
+    }
+
+    /// As a loop that waits for something by the clock.
+    @Test func whatSleepsForeverThrowsEndless() async {
+        let world = SeededWorld(seed: 7, stepLimit: 10_000)
+        let clock = world.world("phone")
+        await #expect(throws: SeededWorld.Endless(stepLimit: 10_000)) {
+            try await world.run {
+                while !Task.isCancelled { try await clock.sleep(seconds: 1) }
+            }
+        }
+    }
+
     @Test func killedCacheGoesOnWhereItWas() async throws {
         let world = SeededWorld(seed: 7)
         try await world.run {

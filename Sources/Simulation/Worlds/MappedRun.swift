@@ -15,7 +15,7 @@ extension Simulation {
         seed: UInt64, keeping kept: Set<Int>? = nil, keepsLines: Bool = false,
         table: FaultTable = FaultTable()
     ) -> SimulationOutcome {
-        let world = SeededWorld(seed: seed)
+        let world = SeededWorld(seed: seed, stepLimit: stepLimit)
         let plan = MappedPlan(seed: seed)
         let cloud = SimulatedCloud(world, pushRate: 0, keepsLines: keepsLines, table: table)
         var violations: [String]
@@ -28,7 +28,7 @@ extension Simulation {
         }
         return SimulationOutcome(
             seed: seed, violations: violations, trace: world.trace, lines: cloud.lines,
-            requestCount: cloud.requestCount)
+            requestCount: cloud.requestCount, stepCount: world.stepCount)
     }
 }
 

@@ -64,12 +64,12 @@ final class MappedStore: CloudStore {
     ) async throws -> Entity {
         try await beginTurn()
         guard var made = (type as? any MappedEntity.Type)?.make(0, world) else {
-            throw MappingError(.notSetUp, "Make \(type) an object of the world.")
+            throw MappingError(.notSetUp, "\(type) is no object of the world; make it one.")
         }
         made.syncID = syncID
         insert(made)
         guard let entity = made as? Entity else {
-            throw MappingError(.notSetUp, "Make \(type) an object of the world.")
+            throw MappingError(.notSetUp, "\(type) is no object of the world; make it one.")
         }
         return entity
     }

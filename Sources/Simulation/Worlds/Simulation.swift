@@ -14,6 +14,8 @@ public struct SimulationOutcome: Sendable {
     /// What happened, in order; only where it was asked for.
     public var lines: [String]
     public var requestCount: Int
+    /// How many steps of tasks ran.
+    public var stepCount = 0
 }
 
 /// One simulated world: the real service and real caches in memory, on one executor, from one seed.
@@ -23,6 +25,9 @@ public struct SimulationOutcome: Sendable {
 /// print(outcome.violations)
 /// ```
 public enum Simulation {
+    /// A world that goes on for longer is one that never ends, and has broken its promise.
+    static let stepLimit = 20_000_000
+
     /// Runs a world on the caller's thread.
     ///
     /// - Parameters:
@@ -58,7 +63,7 @@ public enum Simulation {
         _ plan: Plan, keeping kept: Set<Int>?, keepsLines: Bool, mutation: Mutation?,
         table: FaultTable
     ) -> SimulationOutcome {
-        let world = SeededWorld(seed: plan.seed)
+        let world = SeededWorld(seed: plan.seed, stepLimit: stepLimit)
         var outcome = SimulationOutcome(
             seed: plan.seed, violations: [], trace: 0, lines: [], requestCount: 0)
         let folder = WorldFolder()
@@ -79,6 +84,7 @@ public enum Simulation {
             outcome.violations = [folder.without("the world ended with \(error)")]
         }
         outcome.trace = world.trace
+        outcome.stepCount = world.stepCount
         return outcome
     }
 

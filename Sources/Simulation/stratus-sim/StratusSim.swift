@@ -43,7 +43,9 @@ struct StratusSim: ParsableCommand {
             let outcome = lane.run(seed: seed, keeping: kept, keepsLines: true)
             for line in outcome.lines { print(line) }
             for violation in outcome.violations { print("BROKEN: \(violation)") }
-            print("trace \(String(outcome.trace, radix: 16)), seed \(seed)")
+            print(
+                "trace \(String(outcome.trace, radix: 16)), \(outcome.stepCount) steps, seed \(seed)"
+            )
             if !outcome.violations.isEmpty { throw ExitCode.failure }
         }
     }

@@ -107,6 +107,36 @@ import Testing
         }
     }
 
+    /// What a process leaves that ended between the migrator's table and the first migration.
+    @Test func migratorsEmptyTableAloneIsAnEmptyDatabase() async throws {
+        try await withFile { path in
+            let queue = try DatabaseQueue(path: path)
+            var migrator = DatabaseMigrator()
+            migrator.registerMigration("one") { _ in throw CancellationError() }
+            #expect(throws: CancellationError.self) { try migrator.migrate(queue) }
+            try queue.close()
+            chmod(path, 0o600)
+            #expect(try tables(of: path) == ["grdb_migrations"])
+            try SQLiteFile(path: path, format: Self.format).close()
+            #expect(try tables(of: path) == ["grdb_migrations", "one", "three", "two"])
+        }
+    }
+
+    @Test func migratorsTableOfAnotherProgramIsRefused() async throws {
+        try await withFile { path in
+            let queue = try DatabaseQueue(path: path)
+            var migrator = DatabaseMigrator()
+            migrator.registerMigration("other") { _ in }
+            try migrator.migrate(queue)
+            try queue.close()
+            chmod(path, 0o600)
+            let error = #expect(throws: StorageError.self) {
+                try SQLiteFile(path: path, format: Self.format)
+            }
+            #expect(error?.code == .unknownFormat)
+        }
+    }
+
     @Test func newerFormatIsRefusedWithAdvice() async throws {
         try await withFile { path in
             try SQLiteFile(path: path, format: Self.format).close()

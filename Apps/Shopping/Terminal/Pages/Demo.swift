@@ -23,7 +23,10 @@ extension Shopping {
         var port = 0
 
         func validate() throws {
-            guard web else { throw ValidationError("Use shopping demo --web.") }
+            guard web else {
+                throw ValidationError(
+                    "The demo is in a browser; use shopping demo --web.")
+            }
         }
 
         func run() async throws {

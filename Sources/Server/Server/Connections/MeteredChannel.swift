@@ -45,6 +45,9 @@ struct MeteredChannel: ServerChildChannel {
             try pipeline.addHandler(connections.handler())
             // Between two reads it is decided whether there is room for another one.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+            // A large answer is written in turns with the loop's other connections: else one of 16 MB whose
+            // client takes it at once is written to its end before anybody else is served.
+            try channel.syncOptions?.setOption(.writeSpin, value: 0)
         }.flatMap {
             guard tls != nil else {
                 return setUpHTTP1(channel, counter, logger).map { served in

@@ -102,7 +102,7 @@ final class FileBlobWriter: BlobWriter {
     }
 
     func write(_ bytes: [UInt8]) async throws {
-        try await WorkThread.disk.run { [self] in
+        try await WorkThread.blobs.run { [self] in
             let file = try openFile()
             try bytes.withUnsafeBytes { buffer in
                 var rest = buffer[...]
@@ -114,19 +114,22 @@ final class FileBlobWriter: BlobWriter {
                     rest = rest.dropFirst(count)
                 }
             }
-            startWriting(bytes.count, of: file)
+            writeBack(bytes.count, of: file)
         }
     }
 
-    /// Has the system begin to bring the newest bytes to the disk, and does not wait: other databases' commits
-    /// would wait for all of them otherwise, as a file system's journal is common to its files.
-    private func startWriting(_ count: Int, of file: Int32) {
+    private static let pieceBytes: Int64 = 131_072
+
+    /// Has the system bring the newest bytes to the disk, a piece at a time: the commit of a database waits for whatever
+    /// the disk was given before it, of other files too.
+    private func writeBack(_ count: Int, of file: Int32) {
         // What it does not do now, the synchronisation at the end does.
-        stratus_start_writing(file, Int64(lseek(file, 0, SEEK_CUR)) - Int64(count), Int64(count))
+        stratus_write_back(
+            file, Int64(lseek(file, 0, SEEK_CUR)) - Int64(count), Int64(count), Self.pieceBytes)
     }
 
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
-        try await WorkThread.disk.run { [self] in
+        try await WorkThread.blobs.run { [self] in
             let file = try openFile()
             try setTime(of: file, milliseconds)
             guard fsync(file) == 0 else {

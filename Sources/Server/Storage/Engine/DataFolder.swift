@@ -27,6 +27,7 @@ final class DataFolder: Sendable {
     let path: String
     /// Nil once it was released, or where the folder is read beside a service.
     private let lock: Mutex<FolderLock?>
+    private let foldersBeingMade = Mutex(())
     /// Whether a restore that was interrupted was completed.
     let completedRestore: Bool
 
@@ -55,7 +56,10 @@ final class DataFolder: Sendable {
     func file(for address: DatabaseAddress) throws -> String {
         let file = Self.path(of: address, in: path)
         if access(file, F_OK) != 0 {
-            try Self.makeFolder(Self.folder(of: address.containerAddress, in: path))
+            // One at a time: who finds a folder that another is making would not wait until it is on the disk.
+            try foldersBeingMade.withLock { _ in
+                try Self.makeFolder(Self.folder(of: address.containerAddress, in: path))
+            }
         }
         return file
     }
@@ -159,13 +163,14 @@ final class DataFolder: Sendable {
     }
 
     /// Makes a folder and those above it, so that a power cut does not take them away again.
+    ///
+    /// What was there already is not synchronised once more: each call waits for the disk.
     static func makeFolder(_ path: String) throws {
-        guard try FileRights.makeFolder(path) else { return }
-        // Container and environment are the folders that may be new, besides the data folder itself.
         var folder = URL(fileURLWithPath: path)
-        for _ in 0..<4 {
-            try sync(folder.path)
+        for _ in 0..<(try FileRights.makeFolder(path)) {
+            // A new folder is a name in the one above it.
             folder.deleteLastPathComponent()
+            try sync(folder.path)
         }
     }
 

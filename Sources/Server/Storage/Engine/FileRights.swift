@@ -30,21 +30,23 @@ enum FileRights {
 
     /// Makes a folder, and those above it that are missing.
     ///
-    /// - Returns: Whether it was missing.
-    static func makeFolder(_ path: String) throws -> Bool {
+    /// - Returns: How many were missing: the folder itself and those right above it.
+    static func makeFolder(_ path: String) throws -> Int {
         if mkdir(path, folder) == 0 {
             guard chmod(path, folder) == 0 else {
                 throw StorageError.notWritable(path: path, underlying: POSIXError(.EPERM))
             }
-            return true
+            return 1
         }
         let code = errno
         switch code {
-        case EEXIST where isFolder(path): return false
+        case EEXIST where isFolder(path): return 0
         case ENOENT:
             let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            guard above != path, try makeFolder(above) || isFolder(above) else { break }
-            return try makeFolder(path)
+            guard above != path else { break }
+            let count = try makeFolder(above)
+            guard count > 0 || isFolder(above) else { break }
+            return try count + makeFolder(path)
         case ENOSPC, EDQUOT: throw StorageError.diskFull(path: path)
         default: break
         }

@@ -5,6 +5,8 @@ import StratusRuntime
 enum WorkThread: Sendable {
     /// On a thread of its own, so that no thread of Swift's pool waits for the disk.
     case disk
+    /// After all that was handed to the queue before.
+    case queue(DispatchQueue)
     /// On the caller's thread: work in memory does not wait, and a test that runs everything on one
     /// executor sees the same order each time.
     case caller
@@ -13,6 +15,10 @@ enum WorkThread: Sendable {
 
     /// Where a world has its disk.
     init(_ world: World) { self = world.runOnDisk.map { WorkThread.world($0) } ?? .disk }
+
+    /// Where blobs are written and brought to the disk, one at a time: a commit that comes meanwhile waits for the
+    /// piece that is under way, and not for one of each upload.
+    static let blobs = WorkThread.queue(DispatchQueue(label: "stratus.blobs", qos: .userInitiated))
 
     /// Whether several pieces of work run at once.
     var isConcurrent: Bool { if case .disk = self { true } else { false } }
@@ -31,6 +37,7 @@ enum WorkThread: Sendable {
         switch self {
         case .caller: body()
         case .disk: DispatchQueue.global(qos: .userInitiated).async(execute: body)
+        case .queue(let queue): queue.async(execute: body)
         case .world(let run): run(body)
         }
     }

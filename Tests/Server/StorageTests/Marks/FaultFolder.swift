@@ -35,6 +35,26 @@ final class FaultFolder: @unchecked Sendable {
         fault_folder_ignore_syncs(folder, 1)
     }
 
+    /// Calls `body` once, before the operation that comes after so many others.
+    func interrupt(_ kinds: [fault_kind], after count: Int, _ body: @escaping () -> Void) {
+        final class Appointment {
+            let body: () -> Void
+            init(_ body: @escaping () -> Void) { self.body = body }
+        }
+        fault_folder_interrupt(
+            folder, kinds.reduce(0) { $0 | $1.rawValue }, count,
+            Unmanaged.passRetained(Appointment(body)).toOpaque()
+        ) { context in
+            guard let context else { return }
+            // It is called once at the most.
+            Unmanaged<Appointment>.fromOpaque(context).takeRetainedValue().body()
+        }
+    }
+
+    func interruptNoMore() {
+        fault_folder_interrupt(folder, 0, 0, nil, nil)
+    }
+
     func count(_ kinds: [fault_kind]) -> Int {
         fault_folder_count(folder, kinds.reduce(0) { $0 | $1.rawValue })
     }
@@ -47,6 +67,35 @@ final class FaultFolder: @unchecked Sendable {
         case newest
         case oldest
         case random
+    }
+
+    /// Writes into another folder what a process that is killed now would leave: all that it wrote.
+    func kill(to copy: String) throws {
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: copy, withIntermediateDirectories: true)
+        for name in try manager.subpathsOfDirectory(atPath: path).sorted()
+        // The log's index is memory that processes share.
+        where !name.hasSuffix("-shm") {
+            var isFolder: ObjCBool = false
+            guard manager.fileExists(atPath: path + "/" + name, isDirectory: &isFolder) else {
+                continue
+            }
+            if isFolder.boolValue {
+                try manager.createDirectory(
+                    atPath: copy + "/" + name, withIntermediateDirectories: true)
+            } else {
+                try manager.copyItem(atPath: path + "/" + name, toPath: copy + "/" + name)
+            }
+        }
+        try makePrivate(copy)
+    }
+
+    /// Writes into another folder what a power cut would leave now, with the marks as they are.
+    func cut(to copy: String, _ cut: fault_cut) throws {
+        var random = SeededNumbers(seed: 1)
+        try FileManager.default.createDirectory(
+            atPath: copy, withIntermediateDirectories: true)
+        try self.cut(to: copy, cut, marks: .newest, random: &random)
     }
 
     /// Writes into another folder what a power cut would leave now.
