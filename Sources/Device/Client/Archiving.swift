@@ -1,8 +1,8 @@
 import Foundation
 
-// Foundation on Linux ends the process when an object is decoded for a key that the archive lacks,
-// and when it meets a damaged array or dictionary. Every decoding of an object in this module goes
-// through these methods: they ask first, and lists travel as JSON in one piece of data.
+// Foundation on Linux ends the process when an object is decoded for a key that is not in the
+// archive, or when an array or dictionary is damaged. This module decodes objects only through
+// these methods: they check for the key first, and store lists as JSON in one piece of data.
 extension NSCoder {
     func archivedString(_ key: String) -> String? {
         guard containsValue(forKey: key) else { return nil }
@@ -34,7 +34,8 @@ extension NSCoder {
     /// A tree of arrays, strings, numbers and truth values; nil when the key is missing or damaged.
     func archivedTree(_ key: String) -> Any? {
         guard let data = archivedData(key) else { return nil }
-        // A damaged archive is told as nil, like every other one.
+        // Damaged JSON gives nil, as every other damage to an archive does; the caller's
+        // `init(coder:)` returns nil.
         return try? JSONSerialization.jsonObject(with: data)
     }
 
@@ -56,8 +57,8 @@ extension NSCoder {
 
     /// Writes a tree of arrays, strings, numbers and truth values.
     func archive(tree: [Any], _ key: String) {
-        // Such a tree can always be written; what could not would be missing at reading, and told
-        // there.
+        // Such a tree can always be encoded. If it could not, its key would be missing and decoding
+        // would return nil.
         if let data = try? JSONSerialization.data(withJSONObject: tree) {
             encode(data as NSData, forKey: key)
         }

@@ -1,4 +1,4 @@
-// Apple's CloudKit shows CLLocation to whoever imports it; so does this module.
+// Importing Apple's CloudKit also imports CLLocation; so does importing this module.
 #if canImport(ObjectiveC)
     @_exported import CoreLocation
 #else

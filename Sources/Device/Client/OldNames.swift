@@ -1,7 +1,7 @@
 import Foundation
 
-// Names of Swift 3, for code of that time. The classes bear their old names themselves: Foundation
-// on Linux archives only classes that stand at top level.
+// Names of Swift 3, for code of that time. The classes themselves are declared under their old
+// names, because Foundation on Linux archives only top-level classes.
 
 @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
 public typealias CKReferenceAction = CKRecord.ReferenceAction
@@ -23,11 +23,12 @@ extension CKReference {
 
 // MARK: Swift 3's closures
 
-// A closure of Swift 3 could take several arguments in one parameter, and some code does.
+// In Swift 3 a closure with one parameter could stand for one with several, and some code relies on
+// it.
 
-/// Takes the block for deleted records that knows no record type.
+/// An operation that also accepts a block for deleted records without the record type.
 public protocol DeletedRecordBlockTaking: AnyObject {
-    /// Takes the block that stands for one with two parameters.
+    /// Sets the block that is called for each deleted record.
     func takeDeletedRecordBlock(_ block: ((CKRecord.ID) -> Void)?)
 }
 
@@ -49,8 +50,8 @@ extension CKFetchRecordZoneChangesOperation: DeletedRecordBlockTaking {
 // MARK: Data of Foundation
 
 extension NSKeyedUnarchiver {
-    /// Reads what an archiver wrote into an `NSMutableData`, as Apple's page "Maintaining a Local
-    /// Cache of CloudKit Records" does.
+    /// Reads an archive from an `NSMutableData`, as Apple's page "Maintaining a Local Cache of
+    /// CloudKit Records" does.
     @available(*, deprecated, message: "Use init(forReadingFrom:).")
     public convenience init(forReadingWith data: NSData) {
         self.init(forReadingWith: data as Data)

@@ -2,20 +2,19 @@ import Foundation
 import StratusRuntime
 import Synchronization
 
-/// Where the files of fetched assets are, and the copies of those that are on their way to the
-/// service.
+/// The folder for the files of fetched assets and for the copies of files that are being uploaded.
 ///
-/// One folder for each process, made at first use and readable by its user alone. A lock on a file
-/// in it says that the process lives: the next process that makes one removes those that no one
-/// holds. Within a process a file goes ten minutes after its asset did, when another is
-/// made.
+/// Each process has one, created at first use and readable by its user alone. A lock on a file in
+/// it shows that the process is alive: a process that creates a folder removes those whose lock is
+/// free. Within a process a file is removed when another is created and its asset was released at
+/// least ten minutes before.
 final class AssetFolder: Sendable {
-    /// Seconds from the end of an asset to that of its file: an app may still hold the URL alone.
+    /// Seconds that a file is kept after its asset was released: an app may still hold its URL.
     static let graceSeconds: Double = 600
     private static let prefix = "stratus-assets-"
     private static let lockName = "lock"
 
-    /// The process's own, in the system's folder for temporary files.
+    /// The folder of this process, in the system's folder for temporary files.
     static let shared = AssetFolder(parent: FileManager.default.temporaryDirectory)
 
     private struct State {
@@ -47,7 +46,7 @@ final class AssetFolder: Sendable {
                 return true
             }
         }
-        // Who cleans up temporary files may have taken the folder away: then in a new one.
+        // A cleaner of temporary files may have removed the folder: then create a new one.
         guard let url = try emptyFile() ?? emptyFile() else { throw Self.noRoom() }
         return AssetFile(url, in: self)
     }
@@ -77,7 +76,8 @@ final class AssetFolder: Sendable {
         do {
             try FileManager.default.removeItem(at: url)
         } catch {
-            // The app moved it away, or the system did: either way it is not here.
+            // Usually the app or the system has moved or removed the file already. One that is left
+            // goes with its folder, which the next process removes.
         }
     }
 
@@ -116,12 +116,13 @@ final class AssetFolder: Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: parent.path)
         } catch {
-            // No folder, no orphans; making ours will tell what is wrong.
+            // Without the parent folder there are no orphans; creating our own folder reports what
+            // is wrong.
             return
         }
         for name in names where name.hasPrefix(Self.prefix) {
             let folder = parent.appendingPathComponent(name)
-            // Without a lock file it is being made at this moment.
+            // A folder without a lock file is just being created.
             guard let lock = Self.locked(folder.appendingPathComponent(Self.lockName), isNew: false)
             else { continue }
             Self.remove(folder)
@@ -129,7 +130,7 @@ final class AssetFolder: Sendable {
         }
     }
 
-    /// Locks a file for this process; nil when another has it, or it is not there.
+    /// Locks a file for this process; nil when another process holds it, or it does not exist.
     private static func locked(_ url: URL, isNew: Bool) -> FileHandle? {
         let descriptor = open(
             url.path, isNew ? O_CREAT | O_RDWR | O_CLOEXEC : O_RDWR | O_CLOEXEC, 0o600)
@@ -142,7 +143,7 @@ final class AssetFolder: Sendable {
     }
 }
 
-/// A file of an ``AssetFolder``, which may be removed some time after nobody holds this.
+/// A file of an ``AssetFolder``, which may be removed some time after this object is released.
 final class AssetFile: Sendable {
     let url: URL
     private let folder: AssetFolder
@@ -156,7 +157,7 @@ final class AssetFile: Sendable {
         folder.release(url)
     }
 
-    /// Removes the file now, as nobody was told of it.
+    /// Removes the file at once: its URL was given to no one.
     func remove() {
         AssetFolder.remove(url)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How much of the assets of each record of a request was moved; tells the whole percents.
+/// How much of each record's assets was transferred within a request; reports whole percents.
 final class AssetProgress: Sendable {
     private struct Part {
         var totalBytes: Int64 = 0
@@ -16,10 +16,10 @@ final class AssetProgress: Sendable {
         self.tell = tell
     }
 
-    /// Counts an asset of a record in.
+    /// Adds an asset of a record.
     ///
-    /// - Parameter sizeBytes: as the service says, who may say anything.
-    /// - Returns: the asset's place, for ``moved(_:of:in:)``.
+    /// - Parameter sizeBytes: as the service states it; not trusted.
+    /// - Returns: the asset's index, for ``moved(_:of:in:)``.
     func add(_ sizeBytes: Int64, to record: Int) -> Int {
         parts.withLock { parts in
             let (sum, isTooLarge) = parts[record].totalBytes
@@ -30,7 +30,8 @@ final class AssetProgress: Sendable {
         }
     }
 
-    /// Says how many bytes of an asset have gone over; may go back when a request is repeated.
+    /// Notes how many bytes of an asset were transferred; may be less than before when a request is
+    /// repeated.
     func moved(_ bytes: Int64, of asset: Int, in record: Int) {
         let fraction: Double? = parts.withLock { parts in
             parts[record].movedBytes[asset] = bytes
@@ -38,7 +39,7 @@ final class AssetProgress: Sendable {
             guard total > 0 else { return nil }
             let moved = parts[record].movedBytes.reduce(0, +)
             let percent = moved * 100 / total
-            // The whole is told with the record itself.
+            // 100 % is reported with the record itself.
             guard percent != parts[record].receivedPercent, moved < total else { return nil }
             parts[record].receivedPercent = percent
             return Double(moved) / Double(total)

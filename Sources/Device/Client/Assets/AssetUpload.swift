@@ -1,6 +1,6 @@
 import Foundation
 
-/// The bytes of an asset on their way to the service, in pieces as they are read from the disk.
+/// The bytes of an asset to upload, in pieces as they are read from the disk.
 ///
 /// Can be read again from the beginning when the request is repeated.
 public struct AssetUpload: AsyncSequence, Sendable {
@@ -8,7 +8,7 @@ public struct AssetUpload: AsyncSequence, Sendable {
     static let pieceBytes = 256 * 1_024
 
     public let sizeBytes: Int64
-    /// Bytes that the service has already, and that are not sent.
+    /// Bytes that the service already has and that are not sent again.
     private(set) var keptBytes: Int64 = 0
     private let url: URL
     private let progress: @Sendable (_ sentBytes: Int64) -> Void
@@ -19,7 +19,7 @@ public struct AssetUpload: AsyncSequence, Sendable {
         self.progress = progress
     }
 
-    /// The bytes behind those that the service has.
+    /// The upload without the first bytes, which the service already has.
     func after(_ keptBytes: Int64) -> AssetUpload {
         var upload = self
         upload.keptBytes = keptBytes
@@ -42,7 +42,7 @@ public struct AssetUpload: AsyncSequence, Sendable {
             self.progress = progress
         }
 
-        /// - Throws: what the disk says; `CancellationError`.
+        /// - Throws: the error of reading the file; `CancellationError`.
         public mutating func next() async throws -> [UInt8]? {
             try Task.checkCancellation()
             let file: FileHandle
@@ -68,13 +68,14 @@ public struct AssetUpload: AsyncSequence, Sendable {
     }
 }
 
-/// What tells a file from its later self.
+/// The state of a file, to detect that it was changed.
 struct AssetFileState: Hashable {
     var sizeBytes: Int64
     var modificationDate: Date?
     var inode: UInt64?
 
-    /// - Throws: `CKError.assetFileNotFound`, or `assetNotAvailable` for what is no readable file.
+    /// - Throws: `CKError.assetFileNotFound`, or `assetNotAvailable` when it is not a readable
+    ///   file.
     init(_ url: URL) throws {
         let attributes: [FileAttributeKey: Any]
         do {
@@ -101,12 +102,12 @@ struct AssetFileState: Hashable {
 }
 
 extension AssetFolder {
-    /// The same as ``copy(_:expected:)``, on a thread apart: a slow disk holds up no task.
+    /// The same as ``copy(_:expected:)``, on a separate thread, so that a slow disk blocks no task.
     func copied(_ url: URL, expected: AssetFileState) async throws -> AssetFile {
         try await DiskThread.run { try self.copy(url, expected: expected) }
     }
 
-    /// Copies an app's file, so that whatever is sent, and sent again, is the same.
+    /// Copies an app's file, so that a repeated upload sends the same bytes.
     ///
     /// - Parameter expected: the file as it was when the save began.
     /// - Throws: `CKError` with `assetFileNotFound`, `assetFileModified` or `assetNotAvailable`.

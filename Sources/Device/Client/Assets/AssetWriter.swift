@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Writes the bytes of an asset that is fetched, from the beginning of its file.
+/// Writes the bytes of a downloaded asset to its file, from the beginning.
 final class AssetWriter: Sendable {
-    /// `@unchecked Sendable`: used only behind the mutex.
+    /// `@unchecked Sendable`: reached only through the mutex of the writer.
     private struct Target: @unchecked Sendable {
         var handle: FileHandle
         var writtenBytes: Int64 = 0
@@ -31,7 +31,7 @@ final class AssetWriter: Sendable {
         }
     }
 
-    /// - Returns: the bytes written in all.
+    /// - Returns: the bytes written in total.
     func finish() throws -> Int64 {
         try Self.telling {
             try target.withLock { target in
@@ -53,7 +53,7 @@ final class AssetWriter: Sendable {
     }
 }
 
-/// What tasks that run side by side bring back, by the place of what was asked.
+/// The results of concurrent tasks, by the index of the item that was requested.
 final class IndexedResults<Value: Sendable>: Sendable {
     private let values = Mutex<[Int: Value]>([:])
 

@@ -1,4 +1,4 @@
-/// Runs a body for each item, so many at a time; the first error ends all.
+/// Runs a body for each item, a limited number at a time; the first error cancels the others.
 func forEachConcurrently<Item: Sendable>(
     _ items: [Item], limit: Int, _ body: @escaping @Sendable (Item) async throws -> Void
 ) async throws {

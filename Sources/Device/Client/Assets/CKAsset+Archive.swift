@@ -1,9 +1,9 @@
 import Foundation
 import StratusRecords
 
-// Inside a record's archive an asset is a list of strings: where its file is, what the service says
-// of it, and which record holds it. Downloaded files do not outlive their process; from an archive
-// such an asset comes without a file, good for saving its record.
+// In a record's archive an asset is a list of strings: the path of its file, the service's value,
+// and the record that holds it. A downloaded file is not kept beyond its process: an asset decoded
+// from an archive has none, but its record can still be saved.
 
 extension CKAsset {
     var archived: [String] {
@@ -16,7 +16,7 @@ extension CKAsset {
         ]
     }
 
-    /// - Returns: nil for what ``archived`` did not write.
+    /// - Returns: nil unless ``archived`` wrote the parts.
     convenience init?(archived parts: [String]) {
         switch parts.count {
         case 1:

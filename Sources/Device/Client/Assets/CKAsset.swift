@@ -2,25 +2,26 @@ import Foundation
 import StratusRecords
 import Synchronization
 
-/// A file that belongs to a record but is kept apart from it.
+/// A file that belongs to a record but is stored separately.
 ///
 /// Set it as a field's value, alone or in an array; the file is read when the record is saved. The
-/// asset of a fetched record has a file of its own, made for that fetch: move or copy it at once,
-/// as it is removed some time after the last use of the asset, and with the process. Its name says
-/// nothing; keep the original's in a field of its own.
+/// asset of a fetched record has a file of its own, created for that fetch: move or copy it at
+/// once, because it is removed some time after the asset is released or the process ends. The
+/// file's name is random; store the original name in a field of its own.
 ///
 /// ```swift
 /// record["photo"] = CKAsset(fileURL: photoURL)
 /// try await database.save(record)
 /// ```
 ///
-/// A saved file may go. While it is there, it is sent again with a save of all keys.
+/// The file may be removed once it is saved. While it exists, a save of all keys uploads it again.
 ///
 /// Saving fails with `assetFileNotFound` when there is no file, with `assetNotAvailable` when it
-/// cannot be read, and with `assetFileModified` when it changes meanwhile. Source: Apple's page
-/// "CKAsset".
+/// cannot be read, and with `assetFileModified` when it changes during the save. Source: Apple's
+/// page "CKAsset".
 public final class CKAsset: NSObject, NSSecureCoding, Sendable {
-    /// The record in which the service keeps the asset: it may be saved back there as it is.
+    /// The record in which the service keeps the asset: saved to it again, the asset needs no
+    /// upload.
     struct Holder: Hashable, Sendable {
         var recordName: String
         var zoneID: CKRecordZone.ID
@@ -28,14 +29,14 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 
     private struct State {
         var fileURL: URL?
-        /// The file of a fetched asset, which goes with it.
+        /// The file of a fetched asset, released together with it.
         var fetched: AssetFile?
-        /// What the service says of the asset; nil for a file of the app that was not saved.
+        /// The service's value of the asset; nil for a file of the app that was not saved.
         var stored: AssetReceipt?
         var holder: Holder?
         /// Proof of an upload that the next save sends with the value.
         var receipt: String?
-        /// The copy that a store of this device keeps, and the file as long as the asset is used.
+        /// The copy in a store of this device; holds its file while the asset is in use.
         var kept: KeptAsset?
         var located: KeptAsset.File?
     }
@@ -54,7 +55,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         self.init(State(fileURL: fileURL))
     }
 
-    /// Makes an asset of what an answer says; its bytes come later.
+    /// Makes an asset from an answer of the service; its bytes are downloaded later.
     ///
     /// - Parameter fileURL: the file of the app from which it was uploaded.
     convenience init(_ stored: AssetReceipt, in holder: Holder?, fileURL: URL? = nil) {
@@ -66,16 +67,16 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         self.init(State(kept: kept))
     }
 
-    /// Where the bytes are; nil for an asset that was not downloaded. Of a record that a cache keeps it is
-    /// the cache's own file: read it, and leave it where it is.
+    /// The URL of the file; nil for an asset that was not downloaded. For a record from a cache it
+    /// is the cache's own file: read it, and do not move it.
     ///
-    /// Implicitly unwrapped, so that code of the time when it was not optional compiles too.
+    /// Implicitly unwrapped, so that code compiles that was written when it was not optional.
     public var fileURL: URL! {
         let (url, kept) = state.withLock {
             ($0.fetched?.url ?? $0.fileURL ?? $0.located?.url, $0.kept)
         }
         if let url { return url }
-        // Asked outside the lock: the store reads its own file.
+        // Called outside the lock, because the store reads its own file.
         guard let file = kept?.locate() else { return nil }
         state.withLock { $0.located = file }
         return file.url
@@ -90,7 +91,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// Sends this proof of an upload with the value.
     func send(receipt: String) { state.withLock { $0.receipt = receipt } }
 
-    /// What the service says of the asset; nil for a file of the app that was not saved.
+    /// The service's value of the asset; nil for a file of the app that was not saved.
     var stored: AssetReceipt? { state.withLock { $0.stored } }
 
     /// The record that holds it at the service; nil for a file of the app that was not saved.
@@ -99,7 +100,8 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     /// The app's file that was saved.
     var savedFileURL: URL? { state.withLock { $0.stored == nil ? nil : $0.fileURL } }
 
-    /// The value to send when the asset is saved in a record that holds it; nil in every other.
+    /// The value to send when the asset is saved in the record that holds it; nil for any other
+    /// record.
     func value(in holder: Holder) -> AssetReceipt? {
         state.withLock { state in
             guard let stored = state.stored, state.holder == holder else { return nil }
@@ -111,14 +113,14 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 
     /// Whether the file is sent when the asset is saved in this record.
     ///
-    /// A saved file of the app is sent again as long as it is there: it may have changed, and others
-    /// may have saved another one meanwhile.
+    /// A saved file of the app is uploaded again while it exists: it may have changed, and another
+    /// device may have saved a different file since.
     func needsUpload(in holder: Holder) -> Bool {
         guard value(in: holder) != nil else { return true }
         return savedFileURL.map { FileManager.default.isReadableFile(atPath: $0.path) } ?? false
     }
 
-    /// Notes what the service keeps of the app's file, which may go now.
+    /// Notes the service's value of the app's file, which may be removed from now on.
     func keep(_ receipt: AssetReceipt, in holder: Holder) {
         state.withLock {
             $0.stored = receipt.kept
@@ -126,7 +128,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         }
     }
 
-    /// Whether the bytes can be fetched and were not.
+    /// Whether the bytes can be fetched and have not been.
     var isWaiting: Bool {
         state.withLock { $0.fileURL == nil && $0.fetched == nil && $0.stored?.downloadURL != nil }
     }
@@ -135,15 +137,16 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     func adopt(_ file: AssetFile) {
         state.withLock {
             $0.fetched = file
-            // The address ends soon, and who archives the asset must not keep it.
+            // The address expires soon, so an archive of the asset must not contain it.
             $0.stored?.downloadURL = nil
         }
     }
 
     public static var supportsSecureCoding: Bool { true }
 
-    /// Writes where the file is, and what the service says of it. A downloaded file does not outlive its
-    /// process: from an archive such an asset comes without one, good for saving its record.
+    /// Writes the path of the file and the service's value of it. A downloaded file is not kept
+    /// beyond its process: an asset decoded from an archive has none, but its record can still be
+    /// saved.
     public func encode(with coder: NSCoder) {
         coder.archive(archived, "asset")
     }
@@ -162,7 +165,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
 extension CKAsset: CKRecordValueProtocol {}
 
 extension AssetReceipt {
-    /// The value without what only requests or only answers have.
+    /// The value without the parts that only requests or only answers have.
     var kept: AssetReceipt {
         var kept = self
         kept.receipt = nil

@@ -1,9 +1,9 @@
 import Foundation
 import StratusRuntime
 
-/// Does what waits for the disk on a thread apart: a slow disk holds up no task.
+/// Runs work that waits for the disk on a separate thread, so that a slow disk blocks no task.
 package enum DiskThread {
-    /// Where a simulation runs it instead: among the steps of its tasks.
+    /// Where a simulation runs the work instead: as one of its own steps.
     @TaskLocal package static var place: Place?
 
     /// Not a bare closure: see `AnswerTime.Listener`.
@@ -13,14 +13,15 @@ package enum DiskThread {
         package init(_ runOnDisk: @escaping World.RunOnDisk) { self.runOnDisk = runOnDisk }
     }
 
-    /// Runs a body on a thread of its own, and brings its outcome back.
+    /// Runs a body on a thread of its own, and returns its value or throws its error.
     package static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let work: @Sendable () -> Void = { continuation.resume(with: Result { try body() }) }
             if let place { return place.runOnDisk(work) }
-            // A serial queue has a thread beyond those that tasks and concurrent queues share.
+            // A serial queue has its own thread, outside the pool that tasks and concurrent queues
+            // share.
             DispatchQueue(label: "stratus.assets").async(execute: work)
         }
     }

@@ -3,7 +3,7 @@ import StratusRecords
 
 /// The copy of an asset's file that a store of this device keeps.
 package struct KeptAsset: Sendable {
-    /// A file, which stays as long as somebody holds this.
+    /// A file that is kept as long as this value is held.
     package struct File: Sendable {
         package var url: URL
         package var lease: any AnyObject & Sendable
@@ -14,9 +14,10 @@ package struct KeptAsset: Sendable {
         }
     }
 
-    /// The value of a field that has it, at the service or, before its upload, here alone.
+    /// The field's value for the asset: the service's or, before the upload, one that only this
+    /// device knows.
     package var value: AssetReceipt
-    /// Where the file is; nil while it is not here.
+    /// Finds the file; nil while it is not on this device.
     package var locate: @Sendable () -> File?
 
     package init(
@@ -28,11 +29,11 @@ package struct KeptAsset: Sendable {
 }
 
 extension AssetReceipt {
-    /// What the checksum of a file begins with that is on this device alone. The service's are Base64, which has
-    /// no colon.
+    /// The prefix of the checksum of a file that only this device has. The service's checksums are
+    /// Base64, which has no colon.
     package static let localPrefix = "sha256:"
 
-    /// Whether the file was not uploaded yet.
+    /// Whether the file has not been uploaded yet.
     package var isLocal: Bool { fileChecksum?.hasPrefix(Self.localPrefix) ?? false }
 }
 
@@ -43,7 +44,8 @@ extension CKAsset {
     /// The copy that a store keeps.
     package var keptCopy: KeptAsset? { kept }
 
-    /// What the service says of the asset, or the store that keeps it; nil for a file of the app.
+    /// The value of the asset at the service or in the store that keeps it; nil for a file of the
+    /// app.
     package var knownValue: AssetReceipt? { stored?.kept ?? kept?.value }
 
     /// Whether the service keeps it in this record.
@@ -60,7 +62,7 @@ extension CKRecord {
             .sorted { $0.key < $1.key }
     }
 
-    /// Lets assets be sent with proofs of their uploads, by checksum.
+    /// Attaches the proofs of uploads, by checksum, to the assets, for the next save.
     package func send(receipts: [String: String]) {
         guard !receipts.isEmpty else { return }
         for asset in assetFields.flatMap(\.assets) {

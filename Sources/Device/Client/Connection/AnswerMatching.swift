@@ -1,14 +1,14 @@
 import StratusRecords
 import StratusWire
 
-/// Whether an answer is about the item that was asked: its name, its zone and the zone's owner.
+/// Checks that an answer is about the requested item: its name, its zone and the zone's owner.
 ///
-/// A service that mixes items up, or attacks, must not have one record take another's place: what the
-/// app then merges and saves would carry one record's secrets into the other. An answer may leave a name
-/// out where the protocol allows it; then the item that was asked is meant.
+/// A faulty or hostile service must not pass one record off as another: the app would then merge
+/// and save one record's secrets into the other. An answer may leave out a name where the protocol
+/// allows it; it then means the requested item.
 ///
-/// A mismatch is `CKError.internalError`, as for an answer with too few results: the app's request was
-/// right, and the same request may be answered rightly another time.
+/// A mismatch is `CKError.internalError`, as is an answer with too few results: the app's request
+/// was correct, and repeating it may succeed.
 struct AnswerMatching: Sendable {
     let scope: DatabaseScope
     /// The record name of the user, as far as it is known.
@@ -44,11 +44,11 @@ struct AnswerMatching: Sendable {
         if answered == asked.ownerName { return true }
         switch scope {
         case .shared: return false
-        // There are no owners there.
+        // Zones of the public database have no owners.
         case .public: return true
         case .private:
             guard let answered, answered != CKCurrentUserDefaultName, let user else {
-                // The database is one user's, and its records are read as that user's.
+                // The database has one owner, and its records are read as that user's.
                 return true
             }
             return answered == user
@@ -64,7 +64,7 @@ struct AnswerMatching: Sendable {
         try check(zoneID, asked.zoneID)
     }
 
-    /// Checks the result of a record with all that is in it.
+    /// Checks the result of a record, and the records within it.
     func check(_ result: RecordResult, _ asked: CKRecord.ID) throws {
         switch result {
         case .record(let record):
@@ -83,7 +83,7 @@ struct AnswerMatching: Sendable {
 extension AnswerMatching {
     /// Checks the result of a subscription.
     ///
-    /// - Parameter isDeleted: whether it was to be deleted.
+    /// - Parameter isDeleted: whether the request was to delete it.
     static func check(
         _ result: SubscriptionResult?, _ asked: CKSubscription.ID, isDeleted: Bool
     ) throws {
@@ -99,7 +99,7 @@ extension AnswerMatching {
         }
     }
 
-    /// Checks what a link's answer says of itself, of the share and of the root.
+    /// Checks what the answer about a link names: the link, the share and the root record.
     static func check(
         _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String
     ) throws {
@@ -117,7 +117,7 @@ extension AnswerMatching {
         }
     }
 
-    /// Checks the identity of somebody who was looked up.
+    /// Checks the identity of a person who was looked up.
     static func check(_ identity: UserIdentityDictionary, _ asked: UserLookupInfo) throws {
         guard identity.lookupInfo == nil || identity.lookupInfo == asked else {
             throw error(

@@ -1,13 +1,13 @@
 import Foundation
 import NIOHTTP1
 
-/// What an answer tells of the service's clock, also one that refuses.
+/// What an answer says about the service's clock; a refusal says it too.
 package struct AnswerTime: Hashable, Sendable {
     /// When the service wrote the answer, in milliseconds since 1970 by its clock; rounded down.
     package var milliseconds: Int64
-    /// In what steps: 1, or 1,000 where only the header `Date` tells.
+    /// The resolution: 1, or 1,000 where only the header `Date` gives the time.
     package var stepMilliseconds: Int64
-    /// How long before the answer came the request was sent, at the most.
+    /// At most how long before the answer the request was sent.
     package var elapsedMilliseconds: Int64
 
     package init(
@@ -18,13 +18,14 @@ package struct AnswerTime: Hashable, Sendable {
         self.elapsedMilliseconds = elapsedMilliseconds
     }
 
-    /// Is told of every answer as it comes, within the task that asked.
+    /// Called with the time of every answer, within the task that made the request.
     ///
-    /// A task's own value and no part of a transport, so that transports that only hand on need not know.
+    /// A task-local value rather than a part of `Transport`, so that transports that wrap another
+    /// need not pass it on.
     @TaskLocal package static var listener: Listener?
 
-    /// Not a bare closure: with Swift 6.3 an optimized build has no metadata of a task's own value that is one,
-    /// and ends at the first.
+    /// Not a bare closure: with Swift 6.3 an optimized build lacks the metadata of a task-local
+    /// closure and crashes at its first use.
     package struct Listener: Sendable {
         private let hear: @Sendable (AnswerTime) -> Void
 
@@ -35,7 +36,7 @@ package struct AnswerTime: Hashable, Sendable {
 }
 
 extension AnswerTime {
-    /// Our header, which whoever knows our extensions is answered with.
+    /// Stratus's header, which is sent to clients that know its extensions.
     static let headerName = "X-Stratus-Time"
 
     init?(_ headers: HTTPHeaders) {

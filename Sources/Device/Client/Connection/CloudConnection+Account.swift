@@ -3,10 +3,10 @@ import StratusRecords
 import StratusWire
 
 extension CloudConnection {
-    /// Signs a user in, in place of who was; posts `CKAccountChanged`.
+    /// Signs a user in, replacing the one before; posts `CKAccountChanged`.
     ///
-    /// A web-auth token comes from the service's sign-in page or from `stratus token create`. It is
-    /// looked at when the next request is made: ask `accountStatus()`.
+    /// A web-auth token comes from the service's sign-in page or from `stratus token create`. The
+    /// service checks it with the next request: call `accountStatus()` to find out.
     ///
     /// - Throws: `CKError.invalidArguments` when the transport's account is fixed.
     public func signIn(webAuthToken: String) throws {
@@ -15,9 +15,9 @@ extension CloudConnection {
 
     /// Signs out on this device; posts `CKAccountChanged`.
     ///
-    /// The session itself lasts until its token is too old; see ``endSession(container:)``.
+    /// The session itself lasts until its token expires; see ``endSession(container:)``.
     ///
-    /// The sign-in that this device keeps is taken away.
+    /// The sign-in that this device keeps is removed.
     ///
     /// - Throws: `CKError.invalidArguments` when the transport's account is fixed, `internalError` when a kept
     ///   sign-in cannot be removed.
@@ -27,10 +27,12 @@ extension CloudConnection {
 
     private func changeAccount(webAuthToken: String?) throws {
         let transport = try accountTransport
-        // Counted before and after: what was begun until now must not be sent with the next token.
+        // Counted before and after, so that no request begun before now is sent with the next
+        // token.
         countAccountChange()
         transport.changeAccount(webAuthToken: webAuthToken)
-        // Signed out before the file is taken away: one that stays is told, and nobody is signed in.
+        // Signed out before the file is removed: if removing it fails, the error is thrown and the
+        // user is signed out all the same.
         defer { accountChanged(hasAccount: webAuthToken != nil) }
         if webAuthToken == nil { try forgetSignIn() } else { signIns.keeps(nil, keptAt: nil) }
     }
@@ -41,7 +43,7 @@ extension CloudConnection {
     /// - Parameter container: a container that was used with the account.
     /// - Throws: `CKError`; the device is signed out all the same, unless its account is fixed.
     public func endSession(container: String) async throws {
-        // Before anything is done that could not be finished.
+        // Checked before the session is ended, because a fixed account cannot be signed out.
         _ = try accountTransport
         // A listener whose registration ends would register anew.
         noteSessionEnding()

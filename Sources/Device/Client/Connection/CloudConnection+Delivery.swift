@@ -9,10 +9,11 @@ extension CloudConnection {
     /// Apple's platforms.
     ///
     /// The app answers within 30 seconds. After that its task is cancelled, the answer counts as
-    /// `failed`, and the next notification comes. Answers are compared with what was fetched through
-    /// this connection meanwhile: who answers `newData` and fetched nothing, or `noData` after a change
-    /// feed brought something, or answers late, gets fewer notifications, with pauses of up to a minute in which
-    /// several become one. `failed` in time is an honest answer.
+    /// `failed`, and the next notification comes. Each answer is compared with what was fetched
+    /// through this connection since the notification: an app that answers `newData` but fetched
+    /// nothing, answers `noData` after a change feed brought something, or answers late, gets fewer
+    /// notifications, with pauses of up to a minute in which several become one. `failed` in time
+    /// is not penalized.
     ///
     /// ```swift
     /// await connection.deliverRemoteNotifications(container: "iCloud.org.example.Trails") { hint in
@@ -26,10 +27,10 @@ extension CloudConnection {
     /// ```
     ///
     /// - Parameters:
-    ///   - limitSeconds: less than 30 where the app shall hurry more.
-    ///   - whenListening: called when the service knows of this device, also after trouble: what came
-    ///     before may have been missed, so fetch once.
-    ///   - report: told of each answer, for a log.
+    ///   - limitSeconds: the limit for one notification, 30 or less.
+    ///   - whenListening: called when the device is registered, and again after an interruption:
+    ///     earlier notifications may have been missed, so fetch once.
+    ///   - report: called with each answer, for a log.
     ///   - receive: does the work.
     ///   - container: the identifier of the container.
     public func deliverRemoteNotifications(
@@ -64,7 +65,7 @@ extension CloudConnection {
         }
     }
 
-    /// Begins the app's work on a notification; answers how to cancel it.
+    /// Begins the app's work on a notification; returns how to cancel it.
     private typealias Receiver =
         @Sendable (
             RemoteNotification, @escaping @Sendable (RemoteNotificationResult) -> Void
@@ -108,7 +109,8 @@ extension CloudConnection {
         let answer = FirstAnswer()
         let cancel = receive(notification) { answer.give($0) }
         let timer = world.startTask("notification limit") { [world] in
-            // Cancelled when the answer is there.
+            // The sleep is cancelled when the answer has come: then there is no time limit to
+            // report.
             guard (try? await world.sleep(limitSeconds)) != nil else { return }
             answer.give(nil)
         }
@@ -171,9 +173,9 @@ private final class FirstAnswer: Sendable {
     }
 }
 
-/// What waits for the app: one notification for each subscription, the latest.
+/// The notifications that wait for the app: the latest of each subscription.
 final class NotificationInbox: Sendable {
-    /// Notifications that wait at the most; the oldest give way.
+    /// How many notifications wait at most; the oldest are dropped.
     static let capacity = 100
 
     private struct State {

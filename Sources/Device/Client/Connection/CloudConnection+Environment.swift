@@ -4,7 +4,7 @@ import StratusRuntime
 import StratusWire
 
 extension CloudConnection {
-    /// Makes a connection of environment variables:
+    /// Makes a connection from environment variables:
     ///
     /// | variable | meaning |
     /// | --- | --- |
@@ -18,7 +18,7 @@ extension CloudConnection {
     /// | `STRATUS_OPERATION_FOLDER` | keeps long-lived operations |
     /// | `SSL_CERT_FILE`, `https_proxy`, … | see ``HTTPTransport/Network`` |
     ///
-    /// Where the variables name no user, the sign-in that this device keeps is gone on with
+    /// Where the variables name no user, the sign-in that this device keeps is resumed
     /// (``CKContainer/signIn(timeoutSeconds:openPage:)``).
     ///
     /// Without `STRATUS_URL`, or with a wrong value, every request fails with
@@ -62,8 +62,8 @@ extension CloudConnection {
         if !credentials.namesUser { resumeFirstSignIn() }
     }
 
-    /// A kept sign-in that cannot be read is nobody's; `resumeSignIn` and signing in tell what is wrong with its
-    /// file.
+    /// If the kept sign-in cannot be read, nobody is signed in; `resumeSignIn` and signing in
+    /// report what is wrong with its file.
     private func resumeFirstSignIn() {
         do {
             try resumeSignIn()
@@ -73,10 +73,10 @@ extension CloudConnection {
     }
 }
 
-/// Says of every request what to configure.
+/// Fails every request with a sentence that says what to configure.
 struct UnconfiguredTransport: Transport {
     var sentence: String
-    /// What stands where the address should.
+    /// The invalid text that was given as the address.
     var address: String?
 
     var error: TransportError { TransportError(.notConfigured, sentence, address: address) }
@@ -95,7 +95,8 @@ struct UnconfiguredTransport: Transport {
 }
 
 extension CloudConnection {
-    /// Tells what to configure before anything else is found missing, such as an account.
+    /// Checks that a service is configured, before anything else is found missing, such as an
+    /// account.
     ///
     /// - Throws: `CKError.badContainer`.
     func checkConfigured() throws {
@@ -105,10 +106,11 @@ extension CloudConnection {
         if let refusal = signIns.refusal { throw refusal }
     }
 
-    /// Where the service is, for sentences about what was set up wrongly; nil of one that has no address.
+    /// The service's address, for errors about wrong configuration; nil for a transport without
+    /// one.
     package var serviceAddress: String? { (transport as? HTTPTransport)?.origin }
 
-    /// Tells of a device on which nobody is signed in.
+    /// Checks that somebody is signed in on this device.
     ///
     /// - Throws: `CKError.notAuthenticated`.
     func checkAccount() throws {

@@ -13,11 +13,12 @@ extension CloudConnection {
     /// Listens for the notifications of a container until the stream's consumer ends or is
     /// cancelled.
     ///
-    /// Registers the device, then polls, once for all who listen to the container on this connection;
-    /// who comes later is told ``RemoteNotificationEvent/listening`` at once. After an error it waits (1 s, doubled at each failure, 60
-    /// s at most) and registers anew. When the account changes it does so for the next one at once,
-    /// and while there is none it rests. At most 100 events are kept for a slow consumer; the oldest
-    /// give way, as notifications are hints and never data.
+    /// Registers the device, then polls, once for all who listen to the container on this
+    /// connection; a later listener gets ``RemoteNotificationEvent/listening`` at once. After an
+    /// error it waits (1 s, doubled at each failure, 60 s at most) and registers again. When the
+    /// account changes it registers for the new one at once; without an account it waits for one.
+    /// At most 100 events are kept for a slow consumer; the oldest are dropped, because
+    /// notifications are hints and carry no data.
     ///
     /// ```swift
     /// for await case .notification(let hint) in connection.remoteNotifications(container:
@@ -35,7 +36,7 @@ extension CloudConnection {
         }
     }
 
-    /// The same with the channel's interruptions.
+    /// As ``remoteNotifications(container:)``, but also reports the channel's interruptions.
     package func notificationChannel(container: String) -> AsyncStream<ChannelEvent> {
         events(of: container) { $0 }
     }
@@ -59,12 +60,13 @@ extension CloudConnection {
         }
     }
 
-    /// Listens for one account after the other.
+    /// Listens for the current account, and for each that replaces it.
     private func listenForAccounts(
         container: String, report: @escaping @Sendable (ChannelEvent) -> Void
     ) async {
         while !Task.isCancelled {
-            // Anew each time: whoever is cancelled while it waits ends such a stream.
+            // A new stream each time, because a consumer that is cancelled while it waits ends its
+            // stream.
             let (changes, changed) = AsyncStream.makeStream(of: Void.self)
             let observer = NotificationCenter.default.addObserver(
                 forName: .CKAccountChanged, object: self, queue: nil
@@ -90,7 +92,7 @@ extension CloudConnection {
         }
     }
 
-    /// Listens until the account changes, or nothing can be waited for any more.
+    /// Listens until the account changes or the task is cancelled.
     private func listen(
         _ container: String, _ changeCount: Int,
         _ report: @Sendable (ChannelEvent) -> Void
@@ -106,7 +108,8 @@ extension CloudConnection {
                 guard accountChangeCount == changeCount else { return }
                 report(.opened)
                 while true {
-                    // A cancelled poll ends without an error, and so would the next one.
+                    // A cancelled poll ends without an error, as the next one would, so the loop
+                    // would not end.
                     try Task.checkCancellation()
                     let begun = world.now
                     let payload = try await transport.nextNotification(
@@ -114,11 +117,12 @@ extension CloudConnection {
                     if payload == nil,
                         world.now.timeIntervalSince(begun) < Self.shortestPollSeconds
                     {
-                        // The service holds nothing open; asking it without a pause would hurt both.
+                        // The service did not hold the poll open; polling without a pause would
+                        // load both sides.
                         try await world.sleep(Self.shortestPollSeconds)
                     }
                     backoff.reset()
-                    // Another account's notification is not this one's.
+                    // The account changed: the notification was for the one before.
                     guard accountChangeCount == changeCount else { return }
                     if let payload {
                         report(.notification(RemoteNotification(payload: payload)))
@@ -126,8 +130,8 @@ extension CloudConnection {
                 }
             } catch {
                 report(.closed)
-                // Whatever it was, the answer is the same: wait, and register anew. A listener has
-                // no one to tell; requests tell the app of the same trouble.
+                // Whatever the error, wait and register again. A listener has no caller to report
+                // it to; the app's own requests fail with the same error.
                 let wait = max(
                     CKError(requestFailedWith: error).retryAfterSeconds ?? 0,
                     backoff.nextSeconds(random: world.random()))
@@ -161,7 +165,8 @@ extension CloudConnection {
                 container: ContainerAddress(container: container, environment: environment),
                 scope: nil)
             let sender = RequestSender(connection: self, target: target, pace: RequestPace())
-            // What the service does not hear now, it notices when nobody polls.
+            // If this request fails, the service's registration ends when nobody polls; until then
+            // notifications are queued in vain.
             _ = try? await sender.send(
                 TokensUnregister.self, TokensUnregister.Request(apnsToken: pushToken))
         }

@@ -2,24 +2,24 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Where the account is signed in, and an end to it elsewhere.
+/// The devices and browsers on which the account is signed in.
 extension CloudConnection {
     /// A sign-in of the account on one device or browser.
     public struct Session: Hashable, Sendable, Identifiable {
         /// Names the session for ``CloudConnection/revoke(_:container:)``.
         public var id: String
-        /// The ``CloudConnection/deviceID`` of its device; nil where it has not said so.
+        /// The ``CloudConnection/deviceID`` of its device; nil when the device did not state it.
         public var deviceID: String?
         public var creationDate: Date
-        /// To a tenth of what a session lasts.
+        /// When the session was last used, accurate to a tenth of its lifetime.
         public var lastUseDate: Date
-        /// Whether it is this device's own.
+        /// Whether it is this device's session.
         public var isCurrent: Bool
     }
 
-    /// The sessions of the account that are good for a container, the oldest first.
+    /// The account's valid sessions for a container, the oldest first.
     ///
-    /// Ours alone: with CloudKit the system's settings show them.
+    /// Not in CloudKit, where the system's settings show the sessions.
     ///
     /// ```swift
     /// let lost = try await connection.sessions(container: container).filter { !$0.isCurrent }
@@ -31,8 +31,8 @@ extension CloudConnection {
         try await sessions(revoking: [], container)
     }
 
-    /// Ends sessions, such as that of a lost phone: its next request is refused, and it is told of no change any more. What
-    /// is on the device stays there.
+    /// Ends sessions, such as that of a lost phone: its next request is refused, and it gets no
+    /// more notifications. The data on that device stays there.
     ///
     /// - Returns: the sessions that are left.
     /// - Throws: `CKError`: `invalidArguments` for the session of this device, which ``endSession(container:)`` ends.

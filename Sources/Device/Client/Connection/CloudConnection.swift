@@ -5,25 +5,25 @@ import Synchronization
 
 /// A device's connection to a service, with or without an account.
 ///
-/// Unmodified code never meets it: the first container that is asked for makes the process's own
-/// connection of the environment's variables (see ``init(environmentVariables:world:)``). Code that
-/// knows better names one, once for the process or for each container:
+/// Code written for CloudKit needs no change: the first container makes the process's connection
+/// from environment variables (see ``init(environmentVariables:world:)``). Other code sets one for
+/// the process, or for each container:
 ///
 /// ```swift
 /// CloudConnection.use(CloudConnection(transport: transport, hasAccount: true))
 /// let phone = CKContainer(identifier: "iCloud.org.example.Trails", connection: alicesPhone)
 /// ```
 public final class CloudConnection: Sendable {
-    /// The clock, and chance, as arguments, so that tests own both.
+    /// Time and randomness, passed in so that tests control both.
     public typealias World = StratusRuntime.World
 
     private struct Account {
         var isPresent: Bool
-        /// The user's record name by container, as far as the service told it.
+        /// The user's record name by container, where the service has named it.
         var userRecordNames: [String: String] = [:]
-        /// How often the account came, went or became another's.
+        /// How often an account was signed in, signed out or replaced.
         var changeCount = 0
-        /// Under which the service notifies this device's listeners of changes, by container.
+        /// The push tokens of this device's listeners, by container.
         var pushTokens: [String: String] = [:]
         /// The session is about to end: nobody listens for the account any more.
         var isEnding = false
@@ -44,24 +44,25 @@ public final class CloudConnection: Sendable {
     let listeners = NotificationListeners()
     let signIns = SignInMemory()
     private let account: Mutex<Account>
-    /// By container identifier. Cores keep their connection; it does not keep them.
+    /// By container identifier. A core holds its connection strongly; the connection holds it
+    /// weakly.
     private let cores = Mutex<[String: CoreHolder]>([:])
-    /// How many items fetches brought, and how many of them are certainly changes, as change feeds
-    /// tell; shows whether an app's answer to a notification is true.
+    /// How many items were fetched, and how many of them came from change feeds and so are changes
+    /// for certain; used to check an app's answer to a notification.
     private let fetchedItems = Atomic<Int>(0)
     private let changedItems = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - hasAccount: whether the transport sends a user's credentials. Without, only the public
-    ///     database can be read.
-    ///   - deviceID: the same at each start of the same device.
+    ///   - hasAccount: whether the transport sends a user's credentials. Without them, only the
+    ///     public database can be read.
+    ///   - deviceID: stays the same whenever the app is started on this device.
     ///   - keyStore: where the device keeps the keys of encrypted values.
     ///   - operationFolder: where the device keeps its long-lived operations. By default
-    ///     `$XDG_DATA_HOME/stratus/operations`, else `~/.local/share/stratus/operations`. Devices in
-    ///     one folder go on with each other's.
+    ///     `$XDG_DATA_HOME/stratus/operations`, else `~/.local/share/stratus/operations`. Devices
+    ///     that share a folder resume each other's operations.
     ///   - environment: development or production.
     ///   - transport: sends the requests.
-    ///   - world: time and chance; others in tests.
+    ///   - world: time and randomness; tests pass their own.
     public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
         hasAccount: Bool, deviceID: String = World.live.makeUUID().uuidString,
@@ -91,8 +92,8 @@ public final class CloudConnection: Sendable {
 
     public var hasAccount: Bool { account.withLock { $0.isPresent } }
 
-    /// Tells that the transport's account came or went, or became another's; posts
-    /// `CKAccountChanged`, with the connection as its object.
+    /// Notes that the transport's account was signed in, signed out or replaced; posts
+    /// `CKAccountChanged` with the connection as its object.
     public func accountChanged(hasAccount: Bool) {
         account.withLock {
             $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
@@ -101,7 +102,7 @@ public final class CloudConnection: Sendable {
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 
-    /// Whether the account's session is about to end; another account has one of its own.
+    /// Whether the account's session is about to end; a new account starts with a new session.
     var isSessionEnding: Bool { account.withLock { $0.isEnding } }
 
     func noteSessionEnding() {
@@ -120,14 +121,14 @@ public final class CloudConnection: Sendable {
         if areChanges { changedItems.add(itemCount, ordering: .relaxed) }
     }
 
-    /// How often the account changed: another number is perhaps another user.
+    /// How often the account changed; a different number may mean a different user.
     package var accountChangeCount: Int { account.withLock { $0.changeCount } }
 
     func userRecordName(container: String) -> String? {
         account.withLock { $0.userRecordNames[container] }
     }
 
-    /// Remembers who the user is; not when the answer came after the account changed.
+    /// Remembers who the user is, unless the account changed before the answer came.
     func rememberUser(_ recordName: String, container: String, changeCount: Int) {
         account.withLock { account in
             if account.changeCount == changeCount {
@@ -136,7 +137,7 @@ public final class CloudConnection: Sendable {
         }
     }
 
-    /// What all containers of an identifier have in common, as long as there are any.
+    /// The state that all containers of an identifier share while any of them exists.
     func containerCore(_ identifier: String) -> ContainerCore {
         cores.withLock { cores in
             if let core = cores[identifier]?.core { return core }
@@ -148,7 +149,7 @@ public final class CloudConnection: Sendable {
 
     var pushTokens: [String: String] { account.withLock { $0.pushTokens } }
 
-    /// Remembers what a listener was registered under; not when the account changed meanwhile.
+    /// Remembers the push token of a listener, unless the account changed meanwhile.
     func rememberListener(_ pushToken: String, container: String, changeCount: Int) {
         account.withLock { account in
             if account.changeCount == changeCount { account.pushTokens[container] = pushToken }
@@ -159,8 +160,8 @@ public final class CloudConnection: Sendable {
 
     private static let shared = Mutex<CloudConnection?>(nil)
 
-    /// The connection of containers that name none; made of the environment's variables at first
-    /// use.
+    /// The connection of containers that are made without one; created from environment variables
+    /// at first use.
     public static var current: CloudConnection {
         shared.withLock { shared in
             if let shared { return shared }
@@ -170,13 +171,13 @@ public final class CloudConnection: Sendable {
         }
     }
 
-    /// Makes a connection the process's own. Containers that exist already keep theirs.
+    /// Sets the connection of the process. Containers that already exist keep theirs.
     public static func use(_ connection: CloudConnection) {
         shared.withLock { $0 = connection }
     }
 }
 
 extension Notification.Name {
-    /// The account came, went or became another's; ask `accountStatus()`.
+    /// Posted when an account was signed in, signed out or replaced; call `accountStatus()`.
     public static let CKAccountChanged = Notification.Name("CKAccountChangedNotification")
 }

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusWire
 
 extension HTTPTransport: AccountTransport {
-    /// Apple's links stand under another name than its service.
+    /// Apple's share links use another host than its service.
     public var shareLinkOrigin: String {
         origin == Self.applesOrigin ? "https://www.icloud.com" : origin
     }

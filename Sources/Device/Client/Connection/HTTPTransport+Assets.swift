@@ -7,22 +7,25 @@ import StratusRuntime
 import StratusWire
 
 extension HTTPTransport {
-    /// Seconds that the bytes of an asset may take if they never stand still: a day.
+    /// Seconds that a transfer of an asset may take as long as bytes keep moving: a day.
     private static let transferSeconds: Double = 86_400
-    /// Bytes that are sent anew when they were cut.
+    /// The largest upload, in bytes, that is sent again from the beginning after it was
+    /// interrupted.
     private static let wholeBytes: Int64 = 8_000_000
-    /// How often an upload goes on within one operation; the operation's own retries come on top.
+    /// How many attempts an upload has within one operation; the operation's own retries come on
+    /// top.
     private static let goesPerUpload = 5
-    /// The pauses before an upload goes on.
+    /// The pauses before an upload is resumed.
     private static let backoff = Backoff(firstSeconds: 0.5, longestSeconds: 8)
-    /// Bytes of an answer that is no asset.
+    /// The largest answer, in bytes, that is read where the service sends something other than an
+    /// asset.
     private static let refusalBytes = 65_536
 
     private static let standstill = TransportError(
         .timedOut, "The asset's bytes stood still for too long.")
 
-    /// Sends the bytes of an asset. Where there are many, an upload that was cut goes on where it ended, a
-    /// few times.
+    /// Sends the bytes of an asset. A large upload that was interrupted is resumed where it ended,
+    /// a few times.
     public func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
@@ -43,8 +46,8 @@ extension HTTPTransport {
         }
     }
 
-    /// Whether what is missing is sent after a failure: after a cut, and then also while the service does
-    /// not answer or has not seen the cut yet.
+    /// Whether an upload is resumed after a failure: after an interruption, and then also while the
+    /// service does not answer or has not noticed the interruption yet.
     private static func mayGoOn(after error: any Error, goes: Int) -> Bool {
         if (error as? TransportError)?.code == .answerLost { return true }
         return goes > 1 && CKError(requestFailedWith: error).isTransient
@@ -90,14 +93,14 @@ extension HTTPTransport {
         }
     }
 
-    /// Bytes that the service has of an upload; nil where it does not say.
+    /// How many bytes of an upload the service has; nil where it does not say.
     private func keptBytes(
         ofUpload url: String, timeoutSeconds: Double
     ) async throws -> Int64? {
         var request = HTTPClientRequest(url: absolute(url))
         request.method = .HEAD
         let response = try await execute(request, timeoutSeconds: timeoutSeconds)
-        // What is wrong with the address is told with the bytes.
+        // If something is wrong with the address, sending the bytes reports it.
         return response.status == 204 ? uploadOffset(response) : nil
     }
 
@@ -120,11 +123,11 @@ extension HTTPTransport {
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
         let progress = TransferProgress()
-        // The service gives the client the choice of the file's name.
+        // The service lets the client choose the file's name.
         var request = HTTPClientRequest(
             url: absolute(url).replacingOccurrences(of: "${f}", with: "asset"))
         if offset > 0 { request.headers.add(name: "Range", value: "bytes=\(offset)-") }
-        // A part of a file is part of its own bytes.
+        // A range counts bytes of the file itself, so the answer must not be compressed.
         let prepared = offset > 0 ? request : request.withCoding
         try await progress.watch(
             idleSeconds: timeoutSeconds, in: world, throwing: Self.standstill
@@ -143,7 +146,7 @@ extension HTTPTransport {
                         "The service answered with something other than the asset.",
                         httpStatus: Int(response.status.code))
                 }
-                // A service that knows no ranges answers the whole.
+                // A service without range requests answers the whole file.
                 let skipped = SkippedBytes(isPart ? 0 : offset)
                 for try await piece in response.body {
                     progress.advance()
@@ -161,7 +164,7 @@ extension HTTPTransport {
         }
     }
 
-    /// Addresses without an origin are of this service.
+    /// An address without an origin belongs to this service.
     private func absolute(_ url: String) -> String {
         url.hasPrefix("/") ? origin + url : url
     }

@@ -1,17 +1,17 @@
 import StratusRecords
 import StratusWire
 
-/// Requests without extensions of ours, as Apple's pages document them: of one zone each, and without
-/// the identifier that makes a repeated request harmless.
+/// Requests without Stratus's extensions, as Apple's pages document them: for one zone each, and
+/// without the identifier that makes a repeated request idempotent.
 extension HTTPTransport {
     static let applesOrigin = "https://api.apple-cloudkit.com"
 
     /// Whether requests go to Apple's own service.
     package var isAppleService: Bool { origin == Self.applesOrigin }
 
-    /// Sends a request in the documented form where it has another one among ourselves.
+    /// Sends a request in the documented form where Stratus's own form differs.
     ///
-    /// - Returns: nil for requests that are the same everywhere.
+    /// - Returns: nil for requests that have one form only.
     func documentedAnswer<E: Endpoint>(
         to request: E.Request, of endpoint: E.Type, at target: RequestTarget,
         _ timeoutSeconds: Double
@@ -36,8 +36,8 @@ extension HTTPTransport {
         }
     }
 
-    /// What Apple's pages document for the framework and not for the protocol. It fails: to leave it out
-    /// would do something else than what the app asked for.
+    /// The failure of a feature that Apple's pages document for the framework but not for the
+    /// protocol. Leaving it out would do something else than what the app asked for.
     private static let undocumented = ServiceFailure(
         ServiceError(
             .badRequest, "Apple's protocol is not known to have this; ask a service of Stratus.",
@@ -84,9 +84,10 @@ extension HTTPTransport {
         return RecordsLookup.Answer(records: results)
     }
 
-    /// Asks zone by zone, and puts the results in the request's order.
+    /// Makes one request per zone, and returns the results in the request's order.
     ///
-    /// A zone that is refused as a whole fails its own records: what other zones answered is not lost.
+    /// A zone that is refused as a whole fails only its own records, so that the answers of other
+    /// zones are not lost.
     private func byZone(
         _ groups: [ZoneIDDictionary?: [Int]], count: Int,
         _ ask: (ZoneIDDictionary?, [Int]) async throws -> [RecordResult]
@@ -95,7 +96,8 @@ extension HTTPTransport {
         let inOrder = groups.sorted { ($0.value.first ?? 0) < ($1.value.first ?? 0) }
         let changeCount = session.changeCount
         for (zoneID, indices) in inOrder {
-            // What one account asked is not gone on with as the next; the sender says so.
+            // The rest of a request is not sent for another account; `RequestSender` reports the
+            // change.
             guard session.changeCount == changeCount else { throw CancellationError() }
             let answers: [RecordResult]
             do {

@@ -9,13 +9,13 @@ import StratusRuntime
 import StratusWire
 
 extension HTTPTransport {
-    /// A timeout as a clock can measure it.
+    /// A timeout in seconds as a `Duration`, limited to what a clock can measure.
     static func duration(ofSeconds seconds: Double) -> Duration {
         .seconds(max(0.001, min(seconds, 1e9)))
     }
 
-    /// Sends one HTTP request and collects the answer, all of it in time: the client's own deadline
-    /// ends at the answer's head.
+    /// Sends one HTTP request and collects the whole answer within the timeout; the HTTP client's
+    /// own deadline covers only the head of the answer.
     ///
     /// - Throws: ``TransportError``, `CancellationError`.
     func execute(
@@ -45,7 +45,7 @@ extension HTTPTransport {
         }
     }
 
-    /// Tells an answer that is an error.
+    /// Throws when an answer is an error.
     func check(_ response: HTTPResponse) throws {
         guard !(200..<300).contains(response.status) else { return }
         try checkIsPlain(response)
@@ -68,7 +68,7 @@ extension HTTPTransport {
         throw ServiceFailure(error, uuid: body.uuid, records: body.records, address: origin)
     }
 
-    /// Tells who speaks plain HTTP to a port for TLS: our service answers so, and nginx.
+    /// Detects plain HTTP sent to a TLS port, by the answer of Stratus's service and of nginx.
     private func checkIsPlain(_ response: HTTPResponse) throws {
         guard response.status == 400, origin.hasPrefix("http:"),
             String(buffer: response.body).contains("plain HTTP request was sent to")
@@ -92,12 +92,12 @@ extension HTTPTransport {
 
     // MARK: Failures
 
-    /// Sorts the failures of the HTTP client by what they mean for the request.
+    /// Translates a failure of the HTTP client into what it means for the request.
     static func transportError(_ error: any Error) -> TransportError {
         switch error {
         case let error as TransportError: return error
         case let error as NIOConnectionError:
-            // Empty when the name has no address: who is offline has no name server either.
+            // Empty when the name could not be resolved, as on a device that is offline.
             let isCutOff = error.connectionErrors.allSatisfy { isNoRoute($0.error) }
             return isCutOff ? noRoute(error) : refused(error)
         case let error as IOError where error.errnoCode == ECONNREFUSED: return refused(error)
@@ -148,7 +148,8 @@ extension HTTPTransport {
         }
     }
 
-    /// Whether a handshake failed as the other side answered in plain text; BoringSSL tells by its words.
+    /// Whether a handshake failed because the other side answered in plain text, which only the
+    /// text of BoringSSL's error shows.
     private static func isPlain(_ reason: BoringSSLError) -> Bool {
         let words = String(describing: reason)
         return words.contains("WRONG_VERSION_NUMBER") || words.contains("HTTP_REQUEST")
@@ -175,8 +176,8 @@ extension HTTPTransport {
 }
 
 extension HTTPClientRequest {
-    /// The request with a wish about the answer's coding: none where it has no other. The HTTP client would
-    /// ask for gzip by itself, since it inflates.
+    /// The request with `Accept-Encoding: identity` unless it sets the header itself. Otherwise the
+    /// HTTP client, which can inflate, would ask for gzip.
     var withCoding: HTTPClientRequest {
         guard !headers.contains(name: "Accept-Encoding") else { return self }
         var request = self

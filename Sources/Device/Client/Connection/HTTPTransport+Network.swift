@@ -5,9 +5,9 @@ import StratusRecords
 import Synchronization
 
 extension HTTPTransport {
-    /// How a service is reached: whose certificates are trusted, and through which proxy.
+    /// How a service is reached: which certificates are trusted, and which proxy is used.
     ///
-    /// By default as the environment says, in the words that curl knows:
+    /// By default it is read from the environment variables that curl uses:
     ///
     /// | variable | meaning |
     /// | --- | --- |
@@ -16,8 +16,8 @@ extension HTTPTransport {
     /// | `http_proxy` | the proxy for `http` addresses |
     /// | `no_proxy`, `NO_PROXY` | hosts that are reached without one: names, with all that ends so, or `*` |
     ///
-    /// Loopback addresses are always reached without a proxy. A proxy is asked to connect (`CONNECT`), for
-    /// `http` too.
+    /// Loopback addresses are always reached without a proxy. Requests go through the proxy with
+    /// `CONNECT`, for `http` too.
     ///
     /// ```swift
     /// var network = HTTPTransport.Network()
@@ -29,9 +29,9 @@ extension HTTPTransport {
     public struct Network: Hashable, Sendable {
         /// A file of certificates (PEM) that are trusted in place of the system's.
         public var certificateFile: String?
-        /// The address of the proxy for `https` addresses; nil is none.
+        /// The address of the proxy for `https` addresses; nil means no proxy.
         public var httpsProxy: String?
-        /// The address of the proxy for `http` addresses; nil is none.
+        /// The address of the proxy for `http` addresses; nil means no proxy.
         public var httpProxy: String?
         /// The hosts that are reached without a proxy.
         public var hostsWithoutProxy: [String]
@@ -45,17 +45,17 @@ extension HTTPTransport {
             }
             certificateFile = value("SSL_CERT_FILE")
             httpsProxy = value("https_proxy", "HTTPS_PROXY")
-            // Not in capitals: a web server's header could set that one.
+            // `HTTP_PROXY` is not read: in a CGI process a request's `Proxy` header could set it.
             httpProxy = value("http_proxy")
             hostsWithoutProxy = (value("no_proxy", "NO_PROXY") ?? "").split(separator: ",")
                 .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
         }
 
-        /// Trusts certificates besides, such as those of an organisation's own authority.
+        /// Trusts additional certificates, such as those of an organisation's own authority.
         ///
         /// - Parameter certificatesPEM: one or several in the text form that begins with
         ///   `-----BEGIN CERTIFICATE-----`.
-        /// - Throws: `CKError.invalidArguments` when there is none in it.
+        /// - Throws: `CKError.invalidArguments` when it contains none.
         public mutating func trust(certificatesPEM: String) throws {
             do {
                 trusted += try NIOSSLCertificate.fromPEMBytes(Array(certificatesPEM.utf8))
@@ -69,7 +69,7 @@ extension HTTPTransport {
 
     /// The HTTP client with which the service is reached.
     ///
-    /// - Throws: ``TransportError`` when the network is described wrongly.
+    /// - Throws: ``TransportError`` when the configuration is invalid.
     var client: HTTPClient {
         get throws { try network.client(for: origin) }
     }
@@ -82,8 +82,9 @@ extension HTTPTransport.Network {
         var proxy: HTTPClient.Configuration.Proxy?
     }
 
-    /// They live as long as the process, so that nobody has to shut them down. All transports of one
-    /// configuration share one with its open connections.
+    /// The HTTP clients by configuration. They live as long as the process, so that nobody has to
+    /// shut them down; transports of the same configuration share a client and its open
+    /// connections.
     private static let clients = Mutex<[Configuration: HTTPClient]>([:])
 
     fileprivate func client(for origin: String) throws -> HTTPClient {
@@ -104,13 +105,14 @@ extension HTTPTransport.Network {
         }
     }
 
-    /// Nobody waits for a service that does not listen: retrying is the business of whoever asks.
+    /// Makes a client that does not wait for a service that does not listen: retrying is up to the
+    /// caller.
     private static func client(_ network: Configuration) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(10)
         configuration.proxy = network.proxy
-        // Beyond what an answer may have, a small one is a bomb.
+        // A small answer that inflates beyond the largest answer is a decompression bomb.
         configuration.decompression = .enabled(
             limit: .size(HTTPTransport.maximumAnswerBytes))
         if network.certificateFile != nil || !network.trusted.isEmpty {
@@ -122,7 +124,7 @@ extension HTTPTransport.Network {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    /// The proxy on the way to a service; nil where there is none.
+    /// The proxy for a service; nil where none is used.
     func proxy(for origin: String) throws -> HTTPClient.Configuration.Proxy? {
         guard let url = URL(string: origin), let host = url.host?.lowercased() else { return nil }
         guard let text = url.scheme == "https" ? httpsProxy : httpProxy, isReachedByProxy(host)
@@ -141,7 +143,7 @@ extension HTTPTransport.Network {
         return .server(host: proxyHost, port: proxy.port ?? 80, authorization: authorization)
     }
 
-    /// Whether a host is this machine, and no network lies between.
+    /// Whether a host is this machine, reached without a network.
     static func isLoopback(_ host: String) -> Bool {
         ["localhost", "::1", "[::1]"].contains(host) || host.hasPrefix("127.")
     }

@@ -6,15 +6,15 @@ import StratusRecords
 import StratusRuntime
 import StratusWire
 
-/// The way to a service over HTTP (Wire.md, "Addresses").
+/// A transport that reaches a service over HTTP (Wire.md, "Addresses").
 ///
-/// Signs in by itself where a development user is named, adopts the token that an answer carries,
-/// and signs in again once when the service wants a user. All transports of a process that reach their
-/// services alike (``Network``) share one HTTP client and its open connections.
+/// It signs in by itself where a development user is named, adopts the token that an answer
+/// carries, and signs in again once when the service requires a user. All transports of a process
+/// with the same ``Network`` share one HTTP client and its open connections.
 public final class HTTPTransport: Transport {
-    /// What the device shows to the service.
+    /// The tokens that the device sends to the service.
     public struct Credentials: Sendable {
-        /// Names the app to the service; `development` for `stratus serve --dev`.
+        /// Identifies the app to the service; `development` for `stratus serve --dev`.
         public var apiToken: String
         /// A user's token.
         public var webAuthToken: String?
@@ -42,18 +42,19 @@ public final class HTTPTransport: Transport {
     let limits = Limits()
     /// Whether answers are asked for in gzip (decision 26).
     private let takesGzip: Bool
-    /// Whether the service is one of ours, which knows more than Apple's pages say (decision 1).
+    /// Whether the service is Stratus's, which has extensions of Apple's protocol (decision 1).
     let knowsExtensions: Bool
 
-    /// Bytes of an answer at the most: 2,000 records of 1 MB do not fit, but no page is meant to be
-    /// so large.
+    /// The largest answer in bytes: 2,000 records of 1 MB do not fit, but no page should be so
+    /// large.
     static let maximumAnswerBytes = 256_000_000
 
     /// - Parameter origin: such as `http://127.0.0.1:8080`.
-    /// - Parameter credentials: of the app and, if somebody is signed in, of the user.
-    /// - Parameter deviceID: the same at each start of the same device.
-    /// - Parameter network: whom TLS trusts, and the proxy; as the environment says unless given.
-    /// - Returns: nil when the origin is no http or https address.
+    /// - Parameter credentials: the tokens of the app and, if somebody is signed in, of the user.
+    /// - Parameter deviceID: stays the same whenever the app is started on this device.
+    /// - Parameter network: trusted certificates and the proxy; read from the environment by
+    ///   default.
+    /// - Returns: nil when the origin is not an http or https address.
     public convenience init?(
         origin: String, credentials: Credentials, deviceID: String, network: Network = Network()
     ) {
@@ -66,7 +67,7 @@ public final class HTTPTransport: Transport {
         origin: String, credentials: Credentials, deviceID: String, knowsExtensions: Bool,
         network: Network = Network()
     ) {
-        // A line end from a file is nobody's intention.
+        // An origin that was read from a file may end with a line break.
         let origin = origin.trimmingCharacters(in: .whitespacesAndNewlines)
         guard let url = URL(string: origin), let scheme = url.scheme, url.host != nil,
             scheme == "http" || scheme == "https", (1...65_535).contains(url.port ?? 80)
@@ -115,7 +116,7 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// The bytes of a request; nil when it says nothing and the endpoint is asked with GET then.
+    /// The bytes of a request; nil when it is empty and the endpoint then uses GET.
     static func body<E: Endpoint>(of request: E.Request, for endpoint: E.Type) -> [UInt8]? {
         let bytes = wireBytes(of: request, reservingBytes: 4_096)
         return E.isReadWithoutBody && bytes == Array("{}".utf8) ? nil : bytes
@@ -129,7 +130,7 @@ public final class HTTPTransport: Transport {
             response = try await execute(
                 HTTPClientRequest(url: webcourierURL), timeoutSeconds: timeoutSeconds)
         } catch let error as TransportError where error.code == .timedOut {
-            // Nothing came in time; that is an answer.
+            // A long poll without a notification in time is not an error.
             return nil
         }
         try check(response)
@@ -175,7 +176,7 @@ public final class HTTPTransport: Transport {
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
     static func escaped(_ text: String) -> String {
-        // A Swift String always has UTF-8, so the encoding cannot fail.
+        // A Swift String is always valid UTF-8, so the encoding cannot fail.
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
 
@@ -199,7 +200,7 @@ public final class HTTPTransport: Transport {
     }
 }
 
-/// An answer in full.
+/// An HTTP answer with its whole body.
 struct HTTPResponse: Sendable {
     var status: Int
     var headers: HTTPHeaders

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The listeners of a connection, one for each container: whoever wants to hear of a container's
-/// notifications hears them of the same one.
+/// The notification listeners of a connection: one for each container, shared by all its
+/// subscribers.
 ///
-/// A listener begins with the first who wants to hear and ends with the last.
+/// A listener starts with its first subscriber and ends with its last.
 final class NotificationListeners: Sendable {
-    /// Takes events in their order; nil is the end.
+    /// Receives events in order; nil means the end.
     typealias Hearing = @Sendable (ChannelEvent?) -> Void
 
     private struct Listener {
@@ -17,7 +17,7 @@ final class NotificationListeners: Sendable {
 
     private struct State {
         var listeners: [String: Listener] = [:]
-        /// Tells listeners, and those who hear, from earlier ones.
+        /// Numbers listeners and subscribers, to distinguish them from earlier ones.
         var lastNumber = 0
 
         mutating func nextNumber() -> Int {
@@ -28,9 +28,11 @@ final class NotificationListeners: Sendable {
 
     private let state = Mutex(State())
 
-    /// Lets somebody hear a container's events; who comes while the listener is open is told so first.
+    /// Subscribes to a container's events; if the listener is open already, the subscriber first
+    /// gets that event.
     ///
-    /// - Parameter start: starts the listener where there is none, and calls ``ended(_:of:)`` at its end.
+    /// - Parameter start: starts the listener where none runs, and calls ``ended(_:of:)`` when it
+    ///   ends.
     /// - Returns: the number to ``leave(_:of:)`` with.
     func join(
         _ container: String, _ hearing: @escaping Hearing,
@@ -56,11 +58,12 @@ final class NotificationListeners: Sendable {
             return (hearing, state.listeners.removeValue(forKey: container)?.task)
         }
         task?.cancel()
-        // Let go of outside the lock: nobody knows what it holds.
+        // Released outside the lock, because releasing what the closure holds may run any code.
         withExtendedLifetime(hearing) {}
     }
 
-    /// Tells those who hear a listener; one that nobody hears any more says nothing.
+    /// Passes an event to the subscribers of a listener; the events of a replaced listener are
+    /// dropped.
     func report(_ event: ChannelEvent, by number: Int, of container: String) {
         state.withLock { state in
             guard var listener = state.listeners[container], listener.number == number else {
@@ -72,7 +75,8 @@ final class NotificationListeners: Sendable {
             case .notification: break
             }
             state.listeners[container] = listener
-            // In the lock, so that all hear everything in one order. Nobody does more than take it.
+            // Called within the lock, so that all subscribers get the events in the same order. A
+            // subscriber only stores the event.
             for hearing in listener.hearings.inOrder { hearing(event) }
         }
     }
@@ -90,7 +94,7 @@ final class NotificationListeners: Sendable {
 }
 
 extension [Int: NotificationListeners.Hearing] {
-    /// In the order in which they came: a run that is repeated is the same one.
+    /// In the order in which they subscribed, so that a repeated simulation runs the same way.
     fileprivate var inOrder: [NotificationListeners.Hearing] {
         sorted { $0.key < $1.key }.map(\.value)
     }

@@ -15,7 +15,7 @@ public struct RemoteNotification: Sendable {
 
     /// The dictionary that an app gives to `CKNotification(fromRemoteNotificationDictionary:)`.
     ///
-    /// Keys as Apple's push service delivers them.
+    /// Its keys are those that Apple's push service delivers.
     public var userInfo: [AnyHashable: Any] {
         var cloud: [String: Any] = [
             "ce": 2, "nid": payload.notificationID, "ckuserid": payload.userRecordName,
@@ -75,19 +75,19 @@ public struct RemoteNotification: Sendable {
     }
 }
 
-/// What a listener for notifications learns.
+/// An event of ``CloudConnection/remoteNotifications(container:)``.
 public enum RemoteNotificationEvent: Sendable {
-    /// The service knows of the listener from now on. Whatever was sent before may have been
-    /// missed: fetch once.
+    /// The listener is registered from now on. Earlier notifications may have been missed: fetch
+    /// once.
     case listening
     case notification(RemoteNotification)
 }
 
-/// What a listener's channel tells, down to its interruptions.
+/// An event of a listener's channel, including interruptions.
 package enum ChannelEvent: Sendable {
-    /// The service knows of the listener from now on; what came before may have been missed.
+    /// The listener is registered from now on; earlier notifications may have been missed.
     case opened
     case notification(RemoteNotification)
-    /// The service is not heard any more; it is tried again.
+    /// The channel was interrupted; the listener tries to register again.
     case closed
 }

@@ -1,7 +1,7 @@
-/// What an app did about a notification: the answer of `didReceiveRemoteNotification`.
+/// The result of an app's work on a notification: the answer of `didReceiveRemoteNotification`.
 ///
-/// Say the truth: `newData` when something new was fetched, `noData` when there was nothing, `failed`
-/// when it could not be found out. The names and raw values are `UIBackgroundFetchResult`'s.
+/// Answer truthfully: `newData` when something new was fetched, `noData` when there was nothing,
+/// `failed` when fetching failed. The names and raw values are `UIBackgroundFetchResult`'s.
 public enum RemoteNotificationResult: UInt, Sendable {
     case newData = 0
     case noData = 1
@@ -23,9 +23,10 @@ public struct RemoteNotificationReport: Sendable {
 
 /// How many notifications an app gets: fewer when it answers late or not truthfully.
 ///
-/// Each such answer doubles the pause before the next notification, from one second to a minute; what
-/// comes in a pause is one notification for each subscription. A good answer ends the pauses. This
-/// stands for what Apple's system does with an app's budget, whose numbers are not public.
+/// Each such answer doubles the pause before the next notification, from one second to a minute;
+/// what comes in a pause is one notification for each subscription. A good answer ends the pauses.
+/// This models how Apple's system limits an app's background notifications; Apple's numbers are not
+/// public.
 struct NotificationBudget: Hashable, Sendable {
     static let firstPauseSeconds: Double = 1
     static let longestPauseSeconds: Double = 60

@@ -3,23 +3,23 @@ import StratusRecords
 import StratusRuntime
 import StratusWire
 
-/// How the requests of one operation are made; from its configuration.
+/// The time limits and retries of one operation's requests, from its configuration.
 struct RequestPace: Sendable {
     /// The account change (``CloudConnection/accountChangeCount``) after which the operation began:
-    /// all its requests are that account's. Nil until its first sender is made.
+    /// all its requests are made for that account. Nil until its first sender is made.
     var accountChangeCount: Int?
     /// Seconds that one request may take.
     var requestSeconds: Double = 60
-    /// When the operation must be done, on the clock that never goes back; nil is without limit.
+    /// When the operation must end, on the monotonic clock; nil means no limit.
     var deadlineUptimeSeconds: Double?
-    /// Whether transient errors are retried here instead of being told.
+    /// Whether transient errors are retried here instead of being thrown.
     var retriesTransientErrors = false
 
     /// The pauses before retries.
     static let backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
 }
 
-/// Sends the requests of one operation, and hands out nothing but `CKError`.
+/// Sends the requests of one operation, and throws nothing but `CKError`.
 struct RequestSender: Sendable {
     let connection: CloudConnection
     var target: RequestTarget
@@ -37,7 +37,8 @@ struct RequestSender: Sendable {
 
     /// Sends a request; repeats it when the pace allows and the error is transient.
     ///
-    /// - Parameter recover: makes an answer of a refusal that is one, such as an atomic batch's.
+    /// - Parameter recover: turns a refusal that has results, such as that of an atomic batch, into
+    ///   an answer.
     /// - Throws: `CKError`.
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request,
@@ -60,7 +61,7 @@ struct RequestSender: Sendable {
         }
     }
 
-    /// Adds to what is told of an answer's time how long the request took.
+    /// Runs an attempt, and adds how long the request took to the reported time of its answer.
     private func timed<Value>(_ attempt: () async throws -> Value) async throws -> Value {
         guard let listener = AnswerTime.listener else { return try await attempt() }
         let world = connection.world
@@ -84,7 +85,7 @@ struct RequestSender: Sendable {
         }
     }
 
-    /// Tries until it succeeds, as long as the pace allows and the error is transient.
+    /// Repeats an attempt until it succeeds, while the pace allows it and the error is transient.
     ///
     /// - Throws: `CKError`.
     private func retrying<Value>(
@@ -98,7 +99,7 @@ struct RequestSender: Sendable {
                 try Task.checkCancellation()
                 try checkAccount()
                 let value = try await attempt()
-                // What came for another account is nobody's.
+                // An answer for an account that was replaced meanwhile is discarded.
                 try checkAccount()
                 return value
             } catch {
@@ -108,7 +109,8 @@ struct RequestSender: Sendable {
                 }
                 let error = CKError(requestFailedWith: error)
                 guard pace.retriesTransientErrors, error.isTransient else { throw error }
-                // Between half of the delay and all of it, so that devices do not return in step.
+                // Between half of the delay and all of it, so that devices do not retry at the same
+                // moment.
                 let wait = max(
                     error.retryAfterSeconds ?? 0, backoff.nextSeconds(random: world.random()))
                 if wait > remainingSeconds { throw error }
@@ -117,12 +119,12 @@ struct RequestSender: Sendable {
         }
     }
 
-    /// Seconds until the operation must be done.
+    /// Seconds until the operation must end.
     private var remainingSeconds: Double {
         pace.deadlineUptimeSeconds.map { $0 - connection.world.uptimeSeconds() } ?? .infinity
     }
 
-    /// Runs an attempt until its time is over, whatever the transport thinks of time.
+    /// Runs an attempt within its time limit, even if the transport does not keep to one.
     private func bounded<Value: Sendable>(
         by seconds: Double, _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -131,7 +133,8 @@ struct RequestSender: Sendable {
             throwing: TransportError(.timedOut, "The service did not answer in time."), attempt)
     }
 
-    /// Keeps what was meant for one account from being sent as another, however long it waited.
+    /// Throws when the account changed since the operation began, so that its requests are not sent
+    /// for another account.
     private func checkAccount() throws {
         guard pace.accountChangeCount == connection.accountChangeCount else {
             throw CKError(

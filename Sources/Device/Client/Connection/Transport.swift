@@ -1,37 +1,37 @@
 import StratusRecords
 import StratusWire
 
-/// The way from this device to a service: HTTP, or straight into a service of the same process.
+/// Carries requests from this device to a service: over HTTP, or by calls to a service in the same
+/// process.
 ///
-/// A transport carries typed requests of one device and, where there is one, of one account. It
-/// knows nothing of records or operations, and repeats nothing by itself but a sign-in.
+/// A transport sends the typed requests of one device and at most one account. It does not know
+/// about records or operations, and repeats a request only after signing in again.
 public protocol Transport: Sendable {
-    /// The beginning of the links of shares, such as `https://cloud.example.org`, without a slash
-    /// at the end.
+    /// The origin of share links, such as `https://cloud.example.org`, without a slash at the end.
     var shareLinkOrigin: String { get }
 
-    /// Asks the service.
+    /// Sends a request and returns the service's answer.
     ///
-    /// - Throws: ``ServiceFailure`` when the service refused, ``TransportError`` when it was not
-    ///   reached or not understood, `CancellationError`.
+    /// - Throws: ``ServiceFailure`` when the service refused, ``TransportError`` when it could not
+    ///   be reached or its answer could not be read, `CancellationError`.
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer
 
-    /// Waits for one notification at the address that `tokens/create` answered.
+    /// Waits for one notification at the address from `tokens/create`.
     ///
-    /// - Returns: nil when none came in time; ask again.
+    /// - Returns: nil when none came in time; call it again.
     /// - Throws: as ``send(_:_:to:timeoutSeconds:)``.
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload?
 
-    /// Sends the bytes of an asset to an address that `assets/upload` answered.
+    /// Sends the bytes of an asset to an address from `assets/upload`.
     ///
-    /// - Parameter timeoutSeconds: how long nothing may move.
+    /// - Parameter timeoutSeconds: how long the transfer may stand still.
     /// - Parameter asset: the bytes to send.
-    /// - Parameter url: an address that `assets/upload` answered.
-    /// - Returns: the value to save.
+    /// - Parameter url: an address from `assets/upload`.
+    /// - Returns: the value to save in the record's field.
     /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what reading the asset throws.
     func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
@@ -49,13 +49,13 @@ public protocol Transport: Sendable {
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws
 
-    /// Fetches the bytes of an asset from one of them on: a download that was cut goes on.
+    /// Fetches the bytes of an asset from an offset, to resume an interrupted download.
     ///
-    /// By default it fetches all of them and leaves out the first.
+    /// The default implementation fetches all bytes and skips the first.
     ///
     /// - Parameters:
     ///   - url: the asset's `downloadURL`.
-    ///   - offset: how many bytes are there already; fewer than the asset has.
+    ///   - offset: how many bytes the caller already has; less than the asset's size.
     ///   - timeoutSeconds: how long nothing may move.
     ///   - receive: takes the pieces in their order.
     /// - Throws: as ``download(from:timeoutSeconds:receive:)``.
@@ -66,7 +66,7 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
-    // A transport may know requests alone.
+    // Defaults for a transport that carries only requests.
 
     public func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
@@ -98,16 +98,17 @@ extension Transport {
 }
 
 extension Transport {
-    /// Of a service without an address: a host that no name server will ever know (RFC 2606).
+    /// The default for a service without an address: a host name that is reserved and never
+    /// resolves (RFC 2606).
     public var shareLinkOrigin: String { "https://stratus.invalid" }
 }
 
 /// A transport whose account can change while it is in use.
 public protocol AccountTransport: Transport {
-    /// Sends this user's token from the next request on; nil is nobody's.
+    /// Sends this user's token from the next request on; nil signs out.
     func changeAccount(webAuthToken: String?)
 
-    /// Asks the service for a web-auth token of the same user, to be used with another API token.
+    /// Requests a web-auth token of the same user for use with another API token.
     ///
     /// - Throws: as ``Transport/send(_:_:to:timeoutSeconds:)``.
     func webAuthToken(
@@ -115,13 +116,13 @@ public protocol AccountTransport: Transport {
     ) async throws -> String
 }
 
-/// Which part of the service a request goes to.
+/// The container, database and device that a request is for.
 public struct RequestTarget: Hashable, Sendable {
     public var container: ContainerAddress
     /// Nil for endpoints outside databases (`Endpoint.isInDatabase`).
     public var scope: DatabaseScope?
-    /// The device for which the request is made, where that is not the transport's own: a request
-    /// that an earlier process began is known to the service by that one's name.
+    /// The device ID to send where it differs from the transport's own: the service knows a request
+    /// that an earlier process began by that process's device ID.
     public var deviceID: String?
 
     public init(
@@ -138,9 +139,9 @@ public struct ServiceFailure: Error, Sendable {
     public var error: ServiceError
     /// The identifier under which the service logged the failure.
     public var uuid: String?
-    /// One result per operation, when an atomic batch failed.
+    /// One result per operation if an atomic batch failed.
     public var records: [RecordResult]?
-    /// The service's address, as far as there is one.
+    /// The service's address, if it has one.
     public var address: String?
 
     public init(
@@ -154,9 +155,9 @@ public struct ServiceFailure: Error, Sendable {
     }
 }
 
-/// A request that the service did not answer, or not in the protocol's words.
+/// A request that the service did not answer, or answered in a form that is not the protocol's.
 public struct TransportError: Error, Sendable {
-    /// What went wrong. The set is open.
+    /// The kind of a transport's failure. More kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -165,8 +166,7 @@ public struct TransportError: Error, Sendable {
         public static let noRoute = Self(rawValue: "noRoute")
         /// Nobody listens at the service's address.
         public static let refused = Self(rawValue: "refused")
-        /// Whoever listens at the service's address cannot show that it is the service: nothing was
-        /// sent.
+        /// The server at the service's address could not prove its identity; nothing was sent.
         public static let notTrusted = Self(rawValue: "notTrusted")
         /// The answer did not come in time.
         public static let timedOut = Self(rawValue: "timedOut")
@@ -174,21 +174,21 @@ public struct TransportError: Error, Sendable {
         public static let answerLost = Self(rawValue: "answerLost")
         /// The answer is not the protocol's.
         public static let answerUnreadable = Self(rawValue: "answerUnreadable")
-        /// The request is larger than what the transport sends.
+        /// The request is larger than the transport's limit.
         public static let requestTooLarge = Self(rawValue: "requestTooLarge")
         /// No service was named.
         public static let notConfigured = Self(rawValue: "notConfigured")
     }
 
     public var code: Code
-    /// A constant sentence that says what to do.
+    /// A constant sentence that says what happened and what to do.
     public var sentence: String
     /// The HTTP status, where there was one.
     public var httpStatus: Int?
     /// Seconds to wait before the request may be repeated, where the answer says so.
     public var retryAfterSeconds: Double?
     public var cause: (any Error)?
-    /// The service's address, as far as there is one.
+    /// The service's address, if it has one.
     public var address: String?
 
     public init(

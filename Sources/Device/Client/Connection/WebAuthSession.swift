@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The web-auth token of a transport: given, or fetched by signing in, and replaced at every
+/// The web-auth token of a transport: passed in or fetched by signing in, and replaced with every
 /// answer.
 ///
-/// However many requests find the token missing or refused at once, one of them signs in.
+/// When several requests find the token missing or refused at once, only one of them signs in.
 final class WebAuthSession: Sendable {
     private struct State {
         var token: String?
@@ -11,7 +11,7 @@ final class WebAuthSession: Sendable {
         var developmentUser: String?
         var signIn: Task<String, any Error>?
         var changeCount = 0
-        /// Is told each token that an answer brings.
+        /// Called with each token that an answer brings.
         var tell: (@Sendable (String) -> Void)?
     }
 
@@ -23,19 +23,20 @@ final class WebAuthSession: Sendable {
 
     var canSignIn: Bool { state.withLock { $0.developmentUser != nil } }
 
-    /// How often another account took over.
+    /// How often the account was replaced.
     var changeCount: Int { state.withLock { $0.changeCount } }
 
-    /// Goes on with another account's token; nil is nobody's.
+    /// Switches to another account's token; nil signs out.
     ///
-    /// - Parameter tell: is told each token that follows.
+    /// - Parameter tell: called with each token that follows.
     func change(to token: String?, tell: (@Sendable (String) -> Void)? = nil) {
         state.withLock {
             $0 = State(token: token, changeCount: $0.changeCount + 1, tell: tell)
         }
     }
 
-    /// The token to send; nil for nobody. Signs in where there is none yet and a user is named.
+    /// The token to send; nil if nobody is signed in. Signs in first where there is no token and a
+    /// user is named.
     func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String?
     {
         if let token = state.withLock({ $0.token }) { return token }
@@ -43,7 +44,7 @@ final class WebAuthSession: Sendable {
         return try await renewedToken(after: nil, signIn: signIn)
     }
 
-    /// Signs in again, unless that was done since the refused token was read.
+    /// Signs in again, unless another request has since the refused token was read.
     func renewedToken(
         after refused: String?, signIn: @escaping @Sendable (String) async throws -> String
     ) async throws -> String? {
@@ -75,9 +76,9 @@ final class WebAuthSession: Sendable {
         }
     }
 
-    /// Takes over the token that an answer carried, unless another was taken over meanwhile: of
-    /// answers that cross any may win, as earlier tokens of a session stay good, but the answer to
-    /// an earlier account never does.
+    /// Adopts the token of an answer, unless another token was adopted meanwhile. Of two answers
+    /// that cross, either may win, because earlier tokens of a session stay valid; an answer to an
+    /// earlier account never does.
     func adopt(_ token: String, after sent: String) {
         let tell: (@Sendable (String) -> Void)? = state.withLock { state in
             guard state.token == sent else { return nil }

@@ -10,12 +10,13 @@ public enum CKAccountStatus: Int, Sendable {
 }
 
 extension CKContainer {
-    /// Tells whether private data can be reached; asks the service each time.
+    /// Whether private data can be reached; asks the service each time.
     ///
-    /// An account that the service refuses is `temporarilyUnavailable`, one that its operator
-    /// disabled `restricted`. A service that cannot be reached says nothing against the account.
+    /// An account that the service refuses is `temporarilyUnavailable`; one that the service's
+    /// operator disabled is `restricted`. A service that cannot be reached does not change the
+    /// status.
     ///
-    /// - Throws: what else went wrong, as `couldNotDetermine` of the completion handler.
+    /// - Throws: any other error; the completion handler then gets `couldNotDetermine`.
     public func accountStatus() async throws -> CKAccountStatus {
         try connection.checkConfigured()
         guard connection.hasAccount else { return .noAccount }
@@ -45,7 +46,7 @@ extension CKContainer {
         }
     }
 
-    /// The identity of the user's own record, `_` and an opaque name.
+    /// The identity of the user's own record, whose name is `_` and an opaque text.
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
@@ -61,7 +62,7 @@ extension CKContainer {
 }
 
 extension ContainerCore {
-    /// Runs a convenience call, and its completion handler on the container's serial queue.
+    /// Runs a convenience call, then its completion handler on the container's serial queue.
     func call<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value,
         completion: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -71,7 +72,7 @@ extension ContainerCore {
             do {
                 result = .success(try await body())
             } catch {
-                // Handed to the completion handler.
+                // The completion handler gets the error.
                 result = .failure(error)
             }
             self.callbackQueue.async { completion(result) }

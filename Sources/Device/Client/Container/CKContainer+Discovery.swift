@@ -1,9 +1,10 @@
 import Foundation
 
-// Deprecated by Apple, where current systems find nobody. Here people are found who agreed to it
+// Deprecated by Apple, whose current systems find nobody. Stratus finds people who agreed to it
 // (requestApplicationPermission), by verified e-mail address or by user record.
 extension CKContainer {
-    /// The people in the user's address book, of whom Stratus's service knows none.
+    /// The people in the user's address book; always empty, because Stratus's service has no
+    /// address book.
     public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
         try await session.contacts()
     }
@@ -19,7 +20,7 @@ extension CKContainer {
 
     // MARK: One
 
-    /// Finds somebody; nil when nobody agreed to be found so.
+    /// Finds a person; nil when there is none who agreed to be found.
     public func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
         try await identity(CKUserIdentityLookupInfo(emailAddress: email))
     }
@@ -77,7 +78,7 @@ extension CKContainer {
 
     // MARK: Several
 
-    /// Finds people; who is not found is left out.
+    /// Finds people; those who are not found are left out.
     public func userIdentities(
         forEmailAddresses emails: [String]
     ) async throws -> [String: CKUserIdentity] {
@@ -133,7 +134,7 @@ extension CKContainer {
         let found = try await session.identities(for: keys.map(info))
         var identities: [Key: CKUserIdentity] = [:]
         for (key, result) in zip(keys, found) {
-            // Who cannot be looked up is not found.
+            // A person whose lookup failed counts as not found.
             if let identity = result.result.success, identity.hasiCloudAccount {
                 identities[key] = identity
             }

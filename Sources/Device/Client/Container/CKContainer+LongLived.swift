@@ -1,38 +1,40 @@
 import Foundation
 
 extension CKContainer {
-    /// The long-lived operations of the user in this container that have not ended, or whose end the
-    /// app was not reported of: those at work, and those that an earlier process left.
+    /// The user's long-lived operations in this container that have not ended or whose end was not
+    /// reported to the app: those that are running and those that an earlier process left.
     ///
-    /// Ask when the app starts, and go on with each. Outcomes are kept for 24 hours; see
-    /// `CKOperation.Configuration.isLongLived`. Source: Apple's page "allLongLivedOperationIDs()".
+    /// Call it when the app starts, and continue each operation. Outcomes are kept for 24 hours;
+    /// see `CKOperation.Configuration.isLongLived`. Source: Apple's page
+    /// "allLongLivedOperationIDs()".
     ///
-    /// - Throws: `CKError` when the service does not say who is signed in.
+    /// - Throws: `CKError` when the service does not name the user who is signed in.
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         connection.operationFolder.operationIDs(of: try await operationAccount())
     }
 
-    /// A long-lived operation that an earlier process began, with its arguments; set its blocks and
-    /// add it to this container.
+    /// Returns a long-lived operation that an earlier process began, with its arguments; set its
+    /// blocks and add it to this container.
     ///
-    /// If it had ended, its blocks are called with what was kept and nothing is sent; else it is sent
-    /// again under the same identifier, so that the service applies it once.
+    /// If it had ended, its blocks are called with the stored outcome and nothing is sent;
+    /// otherwise it is sent again with the same identifier, so that the service applies it once.
     ///
-    /// - Returns: nil for one that ended or was cancelled, and while it is at work in a process.
+    /// - Returns: nil for an operation that was reported or cancelled, and while it is running in a
+    ///   process.
     /// - Throws: as ``allLongLivedOperationIDs()``.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         let account = try await operationAccount()
         let folder = connection.operationFolder
         guard let description = folder.description(of: operationID, account) else { return nil }
         let url = folder.url(of: operationID, account)
-        // A lock is free when nobody runs the operation; this one goes at once.
+        // The lock is free when no process runs the operation; this one is released at once.
         guard OperationJournal.opened(url) != nil else { return nil }
         do {
             let operation = try restored(operationID, description.reader)
             operation.origin = OperationOrigin(author: description.author, folder: url)
             return operation
         } catch {
-            // Files that are damaged or another version's are no operation of this app's.
+            // Files that are damaged or of another version cannot be continued.
             OperationFolder.log.warning(
                 "What is kept of a long-lived operation cannot be read; remove it.",
                 metadata: ["path": "\(url.path)", "error": "\(error)"])

@@ -1,6 +1,6 @@
 import Foundation
 
-// Participants of several people at once, by what they are looked up.
+// Looks up several people at once, as participants.
 extension CKContainer {
     public typealias ParticipantResults<Key: Hashable> = [Key: Result<
         CKShare.Participant, any Error

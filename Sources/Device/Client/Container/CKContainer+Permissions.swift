@@ -1,13 +1,13 @@
 import Foundation
 
 extension CKContainer {
-    /// What the person may let an app do.
+    /// The permissions that a person can give to an app.
     public struct ApplicationPermissions: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// Other users of the container may find the person by verified e-mail address or user
-        /// record, and see the name.
+        /// record, and see the person's name.
         public static let userDiscoverability = Self(rawValue: 1 << 0)
     }
 
@@ -22,7 +22,7 @@ extension CKContainer {
     public typealias ApplicationPermissionBlock =
         @Sendable (ApplicationPermissionStatus, (any Error)?) -> Void
 
-    /// Tells whether a permission was given. Deprecated by Apple.
+    /// Whether a permission was given. Deprecated by Apple.
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func applicationPermissionStatus(
@@ -34,7 +34,7 @@ extension CKContainer {
 
     /// Gives a permission. Deprecated by Apple.
     ///
-    /// Apple's systems ask the person in a dialog; nobody does here. Ask before you call this: the
+    /// Apple's systems ask the person in a dialog; Stratus does not. Ask before you call this: the
     /// answer is always `.granted`.
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.

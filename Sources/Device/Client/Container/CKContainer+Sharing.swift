@@ -3,9 +3,9 @@ import Foundation
 extension CKContainer {
     // MARK: Links
 
-    /// Says what is behind a share's link.
+    /// Fetches the metadata of the share behind a link.
     ///
-    /// - Throws: `CKError.unknownItem` for a link that leads nowhere, or is for others;
+    /// - Throws: `CKError.unknownItem` for a link that leads nowhere or is for other people;
     ///   `CKError.participantMayNeedVerification` when it was sent to an address that may be the
     ///   user's.
     public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
@@ -39,7 +39,7 @@ extension CKContainer {
 
     /// Asks the owners of shares for access, as ``CKShareRequestAccessOperation`` does.
     ///
-    /// - Returns: by link, whether the request was taken.
+    /// - Returns: by link, whether the request was accepted for delivery to the owner.
     public func requestShareAccess(
         for urls: [URL]
     ) async throws -> [URL: Result<Void, any Error>] {
@@ -48,9 +48,9 @@ extension CKContainer {
 
     // MARK: Joining
 
-    /// Joins a share, whose zone appears in the shared database then.
+    /// Joins a share; its zone then appears in the shared database.
     ///
-    /// - Throws: as ``shareMetadata(for:)``; `CKError.tooManyParticipants` when there is no room.
+    /// - Throws: as ``shareMetadata(for:)``; `CKError.tooManyParticipants` when the share is full.
     public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
         try await session.accept([metadata]).only().result.get()
     }
@@ -81,8 +81,8 @@ extension CKContainer {
         core.call({ try await self.accept(metadatas) }, completion: completionHandler)
     }
 
-    /// Does what Apple's systems do when a person opens a share's link: looks at it, and hands it
-    /// to the app.
+    /// Does what Apple's systems do when a person opens a share's link: fetches its metadata and
+    /// passes it to the app.
     ///
     /// An app calls this with a link from its command line, a form or a custom address scheme, and
     /// gives it the code of its `application(_:userDidAcceptCloudKitShareWith:)` or
@@ -104,7 +104,7 @@ extension CKContainer {
 
     // MARK: Participants
 
-    /// Makes a participant of somebody, to be added to a share. Everybody can be invited.
+    /// Looks up a person as a participant to add to a share. Anyone can be invited.
     public func shareParticipant(
         forEmailAddress emailAddress: String
     ) async throws -> CKShare.Participant {

@@ -10,7 +10,7 @@ public final class CKContainer: NSObject, Sendable {
     let core: ContainerCore
     let defaults: OperationDefaults
 
-    /// The process's own container: `STRATUS_CONTAINER`, or `iCloud.` and the process's name.
+    /// The container of the process: `STRATUS_CONTAINER`, or `iCloud.` and the process's name.
     public class func `default`() -> CKContainer {
         let process = ProcessInfo.processInfo
         return CKContainer(
@@ -38,7 +38,7 @@ public final class CKContainer: NSObject, Sendable {
 
     public var containerIdentifier: String? { core.identifier }
 
-    /// The way to the service, and the account.
+    /// The connection to the service, with the account.
     public var connection: CloudConnection { core.connection }
 
     /// The database of a scope; the same object as the property of that name.
@@ -50,13 +50,13 @@ public final class CKContainer: NSObject, Sendable {
         }
     }
 
-    /// Runs an operation, with this container as its own.
+    /// Runs an operation in this container.
     public func add(_ operation: CKOperation) {
         operation.adopt(container: self)
         operation.enqueue(on: core.operationQueue)
     }
 
-    /// Equal are containers of the same identifier and connection.
+    /// Containers are equal if they have the same identifier and connection.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKContainer else { return false }
         return core === other.core
@@ -92,13 +92,13 @@ public final class CKContainer: NSObject, Sendable {
     }
 }
 
-/// What a container and its databases have in common; one for each identifier and connection, see
+/// The state that containers and their databases share; one for each identifier and connection, see
 /// `CloudConnection.containerCore(_:)`.
 final class ContainerCore: Sendable {
     let identifier: String
     let connection: CloudConnection
     let operationQueue: OperationQueue
-    /// Completion handlers of the convenience calls run here, one at a time, never on the main
+    /// The queue of the convenience calls' completion handlers: one at a time, never on the main
     /// queue.
     let callbackQueue: DispatchQueue
     let encryptedFields: EncryptedFieldMemory
@@ -125,7 +125,7 @@ final class ContainerCore: Sendable {
 }
 
 extension ContainerCore {
-    /// The record name of the user who is signed in; asked of the service once.
+    /// The record name of the user who is signed in; requested once.
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     func userRecordName(pace: RequestPace) async throws -> String {
@@ -135,7 +135,7 @@ extension ContainerCore {
         return try await askedUserRecordName(pace: pace)
     }
 
-    /// The same, asked of the service now.
+    /// The record name of the user, requested now.
     func askedUserRecordName(pace: RequestPace) async throws -> String {
         let changeCount = connection.accountChangeCount
         let answer = try await sender(scope: .public, pace: pace)

@@ -1,10 +1,10 @@
 import Foundation
 
-// What the key in a share's link is good for.
+// Uses the key in a share's link.
 
 extension ContainerSession {
-    /// Fetches what root records lack. Who looks at a link is told of it in any case: what cannot be
-    /// had is nil.
+    /// Downloads the assets of root records and decrypts their values. The metadata of a link is
+    /// returned in any case: what cannot be fetched is nil.
     func completeRootRecords(of metadatas: [CKShareMetadata]) async {
         let session = DatabaseSession(sender: sender, core: core)
         for metadata in metadatas {
@@ -13,12 +13,13 @@ extension ContainerSession {
                 try await session.decrypt(record, linkKey: metadata.linkKey)
                 _ = try await session.downloadAssets(of: [record])
             } catch {
-                // As said above.
+                // What cannot be fetched stays nil, which the app sees; the metadata does not
+                // depend on it.
             }
         }
     }
 
-    /// Keeps the keys of shares that were joined, for the values of their zones; but a zone's first
+    /// Keeps the link keys of joined shares, to decrypt the values of their zones; a zone's first
     /// key stays, whatever another link says.
     func keepingKeys(
         of joined: [(item: CKShareMetadata, result: Result<CKShare, any Error>)]
@@ -32,9 +33,10 @@ extension ContainerSession {
                 try await keep(key, of: share)
             } catch {
                 let error = CKError(requestFailedWith: error)
-                // What may succeed a little later is told, as joining again is joining once. Else the
-                // person opens the link again when this device can keep keys, and when it has the
-                // account's own; the share itself does not depend on it.
+                // An error that may pass is reported, because joining again is harmless. After any
+                // other the share is joined without the key: its encrypted values read as nil until
+                // the person opens the link again on a device that can keep keys and has the
+                // account's own.
                 if error.isTransient || error.code == .operationCancelled {
                     joined[index].result = .failure(error)
                 }

@@ -3,10 +3,9 @@ import StratusRecords
 import StratusWire
 
 extension ContainerSession {
-    /// Says what is behind the links of shares.
+    /// Fetches the metadata of the shares behind links.
     ///
-    /// - Parameter rootRecord: whether to fetch the root with it, and which of its keys; nil is no
-    ///   root.
+    /// - Parameter rootRecord: which keys of the root record to fetch; nil fetches no root record.
     func shareMetadata(
         for urls: [URL], rootRecord: (desiredKeys: [CKRecord.FieldKey]?, Void)? = nil
     ) async throws -> [(item: URL, result: Result<CKShareMetadata, any Error>)] {
@@ -45,7 +44,7 @@ extension ContainerSession {
             })
     }
 
-    /// What the link of a share says.
+    /// The parts of a share's link.
     private static func link(_ url: URL) throws -> ShortGUIDDictionary {
         guard let shortGUID = ShareLink.shortGUID(of: url) else {
             throw CKError(
@@ -56,8 +55,8 @@ extension ContainerSession {
             value: shortGUID, oneTimeToken: ShareLink.oneTimeToken(of: url))
     }
 
-    /// Joins shares, each in its own container. A container that does not answer fails its shares;
-    /// what was joined in others counts.
+    /// Joins shares, each in its own container. A container that does not answer fails only its own
+    /// shares.
     ///
     /// - Throws: `CKError` when no container answered.
     func accept(
@@ -76,7 +75,7 @@ extension ContainerSession {
                     accepted[metadata] = result
                 }
             } catch {
-                // Told for each share of the container; thrown below if no container answered.
+                // The result of each share of the container; thrown below if no container answered.
                 let error = CKError(requestFailedWith: error)
                 failures.append(error)
                 for metadata in group { accepted[metadata] = .failure(error) }
@@ -118,7 +117,7 @@ extension ContainerSession {
 }
 
 extension CKShareMetadata {
-    /// What a request to join says; it wants no root record.
+    /// The link as a request to join sends it, without a root record.
     fileprivate var joiningLink: ShortGUIDDictionary {
         ShortGUIDDictionary(value: link.value, oneTimeToken: link.oneTimeToken)
     }

@@ -11,10 +11,10 @@ extension ContainerSession {
         item: CKUserIdentityLookupInfo, result: Result<CKShareParticipant, any Error>
     )
 
-    /// Bytes of an address that the service takes.
+    /// The lengths, in bytes, of an address that the service accepts.
     private static let addressBytes = 1...320
 
-    /// Looks people up; who cannot be found has an identity without a user record.
+    /// Looks people up; a person who cannot be found has an identity without a user record.
     func identities(
         for lookupInfos: [CKUserIdentityLookupInfo]
     ) async throws -> [FoundIdentity] {
@@ -41,9 +41,9 @@ extension ContainerSession {
             })
     }
 
-    /// Makes participants of people, to be added to a share.
+    /// Looks up people as participants to add to a share.
     ///
-    /// Everybody can be invited by an address: the service does not tell who has an account.
+    /// Anyone can be invited by an address: the service does not reveal who has an account.
     func participants(
         for lookupInfos: [CKUserIdentityLookupInfo]
     ) async throws -> [FoundParticipant] {
@@ -60,14 +60,15 @@ extension ContainerSession {
         }
     }
 
-    /// The people in the user's address book, of whom Stratus's service knows none.
+    /// The people in the user's address book; always empty, because Stratus's service has no
+    /// address book.
     func contacts() async throws -> [CKUserIdentity] {
         try await send(UsersDiscover.self, .init(lookupInfos: [])).items.map { CKUserIdentity($0) }
     }
 
-    /// Whether the user can be found by others of the container.
+    /// Whether other users of the container can find the user.
     ///
-    /// - Parameter wanted: changes it; nil only asks.
+    /// - Parameter wanted: the new setting; nil changes nothing.
     func isDiscoverable(wanted: Bool? = nil) async throws -> Bool {
         try await send(UsersPermission.self, .init(userDiscoverability: wanted))
             .userDiscoverability

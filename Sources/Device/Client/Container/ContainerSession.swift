@@ -2,10 +2,9 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// The requests that a container's operations and convenience calls make; they belong to no
-/// database.
+/// The requests of a container's operations and convenience calls that belong to no database.
 ///
-/// Everything that is thrown, or found in a result, is a `CKError`.
+/// All errors, thrown or in results, are `CKError`.
 struct ContainerSession: Sendable {
     let core: ContainerCore
     let sender: RequestSender
@@ -24,14 +23,13 @@ struct ContainerSession: Sendable {
         return try await sender.send(endpoint, request)
     }
 
-    /// Asks about items in one request, but for those of which it is known already that they are no
-    /// good.
+    /// Sends one request for all valid items; the invalid ones fail without being sent.
     ///
     /// - Parameters:
-    ///   - wire: the item as the protocol has it; throws what is wrong with it.
-    ///   - ask: asks about items; one answer for each, in their order.
-    ///   - read: makes a value of an answer.
-    /// - Returns: one result for each item, in their order.
+    ///   - wire: converts the item to the protocol's form; throws if it is invalid.
+    ///   - ask: sends the request; returns one answer for each item, in order.
+    ///   - read: converts an answer to a value.
+    /// - Returns: one result for each item, in order.
     func results<Item, Wire, Answer, Value>(
         _ items: [Item], wire: (Item) throws -> Wire,
         ask: ([Wire]) async throws -> [Answer], read: (Item, Answer) throws -> Value

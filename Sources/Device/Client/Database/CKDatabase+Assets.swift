@@ -2,12 +2,13 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-// Files one at a time, for stores that keep assets themselves.
+// Transfers of single files, for stores that keep assets themselves.
 
 extension CKDatabase {
     /// Uploads a file for a field of a record that is saved later.
     ///
-    /// - Parameter progress: takes the bytes that were sent; may go back when a request is repeated.
+    /// - Parameter progress: called with the bytes sent so far, which may decrease when a request
+    ///   is repeated.
     /// - Returns: the value to save, with its receipt.
     package func uploadAsset(
         _ file: URL, sizeBytes: Int64, to recordID: CKRecord.ID,
@@ -42,13 +43,13 @@ extension CKDatabase {
         }
     }
 
-    /// Fetches the bytes of an asset that a record holds, from one of them on.
+    /// Fetches the bytes of an asset that a record holds, from an offset.
     ///
     /// - Parameters:
     ///   - checksum: the asset's.
-    ///   - offset: how many bytes are there already.
+    ///   - offset: how many bytes the caller already has.
     ///   - receive: takes the pieces in their order.
-    /// - Throws: `CKError`: `assetNotAvailable` where the record does not hold it any more.
+    /// - Throws: `CKError`: `assetNotAvailable` when the record no longer holds it.
     package func downloadAsset(
         _ checksum: String, of recordID: CKRecord.ID, fieldName: CKRecord.FieldKey,
         startingAt offset: Int64, receive: @escaping @Sendable ([UInt8]) async throws -> Void
@@ -75,7 +76,7 @@ extension CKDatabase {
                 .assetNotAvailable,
                 "The record's asset is no longer there; fetch the record again.")
         }
-        // One attempt: whoever has a part of it asks for the rest.
+        // Not repeated here: the caller resumes from the bytes it has received.
         try await session.sender.connection.transport.download(
             from: url, startingAt: offset, timeoutSeconds: session.sender.pace.requestSeconds,
             receive: receive)

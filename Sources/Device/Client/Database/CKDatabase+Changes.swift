@@ -1,7 +1,7 @@
 import Foundation
 
 extension CKDatabase {
-    /// What can happen to a zone.
+    /// A change of a zone.
     public enum DatabaseChange {
         public struct Modification: Sendable, Hashable {
             public let zoneID: CKRecordZone.ID
@@ -33,7 +33,7 @@ extension CKDatabase {
         }
     }
 
-    /// What can happen to a record.
+    /// A change of a record.
     public enum RecordZoneChange {
         public struct Modification: Hashable, Sendable {
             public let record: CKRecord
@@ -64,7 +64,7 @@ extension CKDatabase {
         deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
     )
 
-    /// One page of the zones that changed since a token; nil asks from the beginning.
+    /// Fetches one page of the zones that changed since a token; nil starts from the beginning.
     public func databaseChanges(
         since token: CKServerChangeToken?, resultsLimit: Int? = nil
     ) async throws -> DatabaseChanges {
@@ -76,11 +76,12 @@ extension CKDatabase {
         )
     }
 
-    /// The same as the service tells it.
+    /// Fetches one page of zone changes, with all that the service says about them.
     ///
-    /// - Parameter deletionsAfterVersion: without a token also names the zones that were deleted after this version of
-    ///   the database.
-    /// - Parameter knownTokens: the token counts as expired if the service has lost the state of one of these.
+    /// - Parameter deletionsAfterVersion: without a token, the page also names the zones that were
+    ///   deleted after this version of the database.
+    /// - Parameter knownTokens: the token counts as expired if the service has lost the state of
+    ///   one of these tokens.
     package func databaseChangesPage(
         since token: CKServerChangeToken?, deletionsAfterVersion: Int64?,
         knownTokens: [CKServerChangeToken] = []
@@ -100,7 +101,7 @@ extension CKDatabase {
             completion: completionHandler)
     }
 
-    /// One page of what changed in a zone since a token; nil asks from the beginning.
+    /// Fetches one page of the changes in a zone since a token; nil starts from the beginning.
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
@@ -128,10 +129,10 @@ extension CKDatabase {
         changeToken: CKServerChangeToken, moreComing: Bool
     )
 
-    /// One page of what changed in a zone, in the order of the changes. Of an asset that is not to be
-    /// had the record comes without the file, as it would be missing at every retry too.
+    /// Fetches one page of the changes in a zone, in order. If an asset is not available, the
+    /// record comes without its file, because a retry would not find it either.
     ///
-    /// - Throws: also the error of a single record, as a token beyond it must not be kept.
+    /// - Throws: also the error of a single record, because a token after it must not be kept.
     package func orderedChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?
     ) async throws -> OrderedZoneChanges {

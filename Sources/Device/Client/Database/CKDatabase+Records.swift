@@ -17,7 +17,7 @@ extension CKDatabase {
         core.call({ try await self.record(for: recordID) }) { $0.hand(to: completionHandler) }
     }
 
-    /// Saves a record if nobody changed it meanwhile.
+    /// Saves a record if nobody else has changed it since it was fetched.
     ///
     /// - Returns: the same record, brought up to date.
     /// - Throws: the record's own error, such as `CKError.serverRecordChanged`.
@@ -53,7 +53,7 @@ extension CKDatabase {
 
     // MARK: Many records
 
-    /// Fetches records; what befell single ones stands in their own results.
+    /// Fetches records; the errors of single records are in their own results.
     ///
     /// - Parameter desiredKeys: nil is all fields, empty is none but the system's.
     /// - Parameter recordIDs: the records to fetch.
@@ -84,10 +84,9 @@ extension CKDatabase {
 
     /// Saves and deletes records with one request.
     ///
-    /// Throws only what fails the request as a whole. Apple documents that an atomic batch throws
-    /// when any change fails; in practice, and here, the results come back: the culprit's own
-    /// error, and
-    /// `CKError.batchRequestFailed` for the others of its zone.
+    /// Throws only when the request fails as a whole. Apple documents that an atomic batch throws
+    /// when any change fails; in practice, and here, results are returned: the failed record's own
+    /// error, and `CKError.batchRequestFailed` for the others in its zone.
     @discardableResult
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -100,11 +99,11 @@ extension CKDatabase {
         ).results
     }
 
-    /// The same, where records are deleted only in the state of a change tag; else their deletion fails
-    /// with `serverRecordChanged`, and with the server's record.
+    /// Saves and deletes records, where a deletion can require a change tag: if the record has
+    /// another one, the deletion fails with `serverRecordChanged` and the server's record.
     ///
-    /// - Parameter deletionTags: those that are not named are deleted whatever became of them.
-    /// - Returns: also the change tags of the deletions, as far as the service tells them.
+    /// - Parameter deletionTags: the required tags; other records are deleted unconditionally.
+    /// - Returns: also the change tags of the deletions, if the service sends them.
     package func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         deletionTags: [CKRecord.ID: String],
@@ -167,7 +166,7 @@ extension CKDatabase {
             QuerySearch(query: query.definition, zoneID: zoneID), desiredKeys, resultsLimit)
     }
 
-    /// Goes on where a query stopped.
+    /// Fetches the next page of a query.
     public func records(
         continuingMatchFrom cursor: CKQueryOperation.Cursor,
         desiredKeys: [CKRecord.FieldKey]? = nil,

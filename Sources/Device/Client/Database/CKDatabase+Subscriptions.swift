@@ -20,7 +20,7 @@ extension CKDatabase {
         }
     }
 
-    /// Saves a subscription; the same again is no error.
+    /// Saves a subscription; saving the same one again is not an error.
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         try await session.modifySubscriptions(saving: [subscription], deleting: []).saves.only()
@@ -57,8 +57,8 @@ extension CKDatabase {
     // MARK: Many subscriptions
 
     public func allSubscriptions() async throws -> [CKSubscription] {
-        // One that another release stored and that this one cannot read has no place here: an app that misses
-        // it saves it again. `CKFetchSubscriptionsOperation` tells of it.
+        // A subscription that another release stored and this one cannot read is left out: an app
+        // that needs it saves it again. `CKFetchSubscriptionsOperation` reports its error.
         try await session.subscriptions().compactMap(\.result.success)
     }
 

@@ -16,7 +16,7 @@ extension CKDatabase {
         core.call({ try await self.recordZone(for: zoneID) }) { $0.hand(to: completionHandler) }
     }
 
-    /// Makes a zone; one that exists already is no error.
+    /// Creates a zone; it is not an error if the zone exists.
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         try await session.modifyZones(saving: [zone], deleting: []).saves.only().result.get()
@@ -30,7 +30,7 @@ extension CKDatabase {
         core.call({ try await self.save(zone) }) { $0.hand(to: completionHandler) }
     }
 
-    /// Deletes a zone and all its records, for ever.
+    /// Deletes a zone and all its records permanently.
     @discardableResult
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         try await session.modifyZones(saving: [], deleting: [zoneID]).deletions.only().result.get()
@@ -92,7 +92,7 @@ extension CKDatabase {
 
     /// The same.
     ///
-    /// - Returns: also where the database's changes stand after it, as far as the service tells.
+    /// - Returns: also the database's change token afterwards, if the service sends it.
     package func modifyZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
     ) async throws -> (results: RecordZoneModifications, databaseToken: CKServerChangeToken?) {

@@ -22,8 +22,8 @@ public final class CKDatabase: NSObject, Sendable {
     /// A container of this database.
     package var container: CKContainer { CKContainer(core: core, defaults: defaults) }
 
-    /// The same database, whose calls leave the bytes of assets where they are: for caches, which
-    /// keep what the service says of an asset and no file.
+    /// The same database without downloads of assets, for caches that store an asset's value
+    /// without its file.
     package var withoutAssetDownloads: CKDatabase {
         var defaults = defaults
         defaults.downloadsAssets = false
@@ -37,7 +37,7 @@ public final class CKDatabase: NSObject, Sendable {
         operation.enqueue(on: core.operationQueue)
     }
 
-    /// Equal are databases of the same scope of equal containers.
+    /// Databases are equal if they have the same scope and equal containers.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKDatabase else { return false }
         return databaseScope == other.databaseScope && core === other.core

@@ -2,7 +2,7 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-// Assets on their way up and down.
+// Uploads and downloads of assets.
 
 /// An asset that must be uploaded before its record is saved.
 private struct AssetToSend: Sendable {
@@ -16,21 +16,21 @@ private struct AssetToSend: Sendable {
 }
 
 extension DatabaseSession {
-    /// Transfers at a time; the service lets a user have 16.
+    /// Concurrent transfers; the service allows 16 per user.
     private static let transfersAtATime = 6
-    /// Assets whose addresses are asked with one request: few, as addresses end.
+    /// Upload addresses per request: few, because addresses expire.
     private static let addressesPerRequest = 6
 
     // MARK: Up
 
-    /// Uploads the files of a batch's records, and notes what they became in its drafts.
+    /// Uploads the files of a batch's records, and puts the resulting values into its drafts.
     func upload(
         _ batch: inout ModifyBatch, progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws {
         let records = batch.records
         let meter = AssetProgress(recordCount: records.count) { progress(records[$0], $1) }
         var waiting = assetsToSend(&batch, meter)
-        // Nothing is sent of a zone in which one record cannot be.
+        // If one record of a zone cannot be sent, none of that zone is.
         waiting.removeAll { batch.isSpoilt(records[$0.record].recordID) }
         for (zoneID, assets) in Dictionary(
             grouping: waiting, by: { records[$0.record].recordID.zoneID })
@@ -55,7 +55,7 @@ extension DatabaseSession {
         }
     }
 
-    /// What of a batch must be uploaded; records whose files are not there fail here.
+    /// The assets of a batch that must be uploaded; records whose files are missing fail here.
     private func assetsToSend(
         _ batch: inout ModifyBatch, _ meter: AssetProgress
     ) -> [AssetToSend] {
@@ -86,7 +86,7 @@ extension DatabaseSession {
                     }
                 }
             } catch {
-                // Told as the record's own result.
+                // Becomes the record's own result.
                 batch.fail(index, with: CKError(requestFailedWith: error))
             }
         }
@@ -95,7 +95,7 @@ extension DatabaseSession {
 
     /// Uploads some assets of one zone.
     ///
-    /// - Returns: one result for each; what may succeed a little later is thrown.
+    /// - Returns: one result for each; transient errors are thrown.
     private func upload(
         _ group: [AssetToSend], of records: [CKRecord], in zoneID: CKRecordZone.ID,
         _ meter: AssetProgress
@@ -110,7 +110,8 @@ extension DatabaseSession {
         do {
             tokens = try await sender.send(AssetsUpload.self, request).items
         } catch let error as CKError where !error.isTransient && error.code != .operationCancelled {
-            // What the zone refuses, such as a zone that is not there, it refuses each record.
+            // An error of the whole zone, such as that it does not exist, is the result of each of
+            // its records.
             return group.map { _ in .failure(error) }
         }
         try check(tokens.count, for: group.count)
@@ -162,9 +163,9 @@ extension DatabaseSession {
 
     /// Downloads the assets that fetched records wait for.
     ///
-    /// - Parameter progress: takes how much of a record's assets was received, below 1.
-    /// - Returns: the errors of records of which an asset is not to be had; what may succeed a little
-    ///   later is thrown.
+    /// - Parameter progress: called with the fraction of a record's assets that was received, below
+    ///   1.
+    /// - Returns: the errors of records with an unavailable asset; transient errors are thrown.
     func downloadAssets(
         of records: [CKRecord],
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
@@ -193,8 +194,8 @@ extension DatabaseSession {
         return failures.byIndex.reduce(into: [:]) { $0[records[$1.key].recordID] = $1.value }
     }
 
-    /// Downloads an asset; where its address has ended, as they do after an hour, from the one that
-    /// its record has now.
+    /// Downloads an asset; if its address has expired, which happens after an hour, it fetches the
+    /// record's current one.
     private func download(
         _ asset: CKAsset, of record: CKRecord, progress: @escaping @Sendable (Int64) -> Void
     ) async throws {
@@ -244,9 +245,9 @@ extension DatabaseSession {
         }
     }
 
-    /// Asks for the record again.
+    /// Fetches the record again for the asset's current address.
     ///
-    /// - Returns: nil when it no longer has the asset.
+    /// - Returns: nil when the record no longer has the asset.
     private func renewedAddress(
         of asset: CKAsset, _ stored: AssetReceipt, in record: CKRecord
     ) async throws -> String? {
@@ -268,12 +269,12 @@ extension DatabaseSession {
 }
 
 extension CKError {
-    /// Whether an address leads to nothing, or to nothing any more.
+    /// Whether the address is invalid or has expired.
     fileprivate var meansMissingAsset: Bool { code == .unknownItem || code == .invalidArguments }
 }
 
 extension CKRecord {
-    /// The assets whose bytes were not fetched yet.
+    /// The assets whose bytes have not been fetched yet.
     var waitingAssets: [CKAsset] {
         state.withLock { $0.values.values.compactMap(\.assets) }.flatMap { $0 }
             .filter(\.isWaiting)

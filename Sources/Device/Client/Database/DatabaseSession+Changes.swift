@@ -2,18 +2,18 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Which zones changed, as far as one answer tells.
+/// One page of the zones that changed.
 package struct DatabaseChangesPage: Sendable {
     package var changed: [CKRecordZone.ID] = []
     package var deleted:
         [(zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason)] = []
-    /// How often each of the changed zones was made, as far as the service tells.
+    /// How often each changed zone was created, if the service says so.
     package var generations: [CKRecordZone.ID: Int64] = [:]
     package var token: CKServerChangeToken
     package var moreComing: Bool
 }
 
-/// What changed in one zone, as far as one answer tells; in the order of the changes.
+/// One page of the changes in a zone, in order.
 struct ZoneChangesPage: Sendable {
     enum Change: Sendable {
         case changed(CKRecord)
@@ -28,16 +28,16 @@ struct ZoneChangesPage: Sendable {
     var isIncomplete = false
 }
 
-/// What is asked of one zone.
+/// The parameters of a fetch of one zone's changes.
 struct ZoneChangesQuestion: Sendable {
     var zoneID: CKRecordZone.ID
     var token: CKServerChangeToken?
     /// 0 lets the service decide.
     var resultsLimit = 0
     var desiredKeys: [CKRecord.FieldKey]?
-    /// Change tags that the service gave and may have lost since.
+    /// Change tags from the service that it may have lost since.
     var knownChangeTags: [String] = []
-    /// From the beginning: deletions after this version of the zone are told, and no others.
+    /// In a fetch from the beginning: only deletions after this version of the zone are reported.
     var deletionsAfterVersion: Int64?
 }
 
@@ -81,7 +81,8 @@ extension DatabaseSession {
         return page
     }
 
-    /// Tells of a service that would be asked the same for ever.
+    /// Throws when the service's change token does not advance, so that the same page is not
+    /// requested endlessly.
     private func checkAdvance(
         from token: CKServerChangeToken?, to next: String, moreComing: Bool
     ) throws {
@@ -92,14 +93,14 @@ extension DatabaseSession {
         }
     }
 
-    /// Asks one zone, and fetches what its records lack.
+    /// Fetches the changes of one zone, and completes its records.
     func zoneChanges(_ question: ZoneChangesQuestion) async throws -> ZoneChangesPage {
         try await completed(try await zoneChanges([question]).only().get())
     }
 
-    /// Asks several zones with one request.
+    /// Fetches the changes of several zones with one request.
     ///
-    /// - Returns: one result per question, in their order; see ``completed(_:)``.
+    /// - Returns: one result per question, in order; see ``completed(_:)``.
     func zoneChanges(
         _ questions: [ZoneChangesQuestion]
     ) async throws -> [Result<ZoneChangesPage, CKError>] {
@@ -109,7 +110,7 @@ extension DatabaseSession {
                 do {
                     return .success(try read(page, in: question.zoneID))
                 } catch let error as CKError where error.isMismatch {
-                    // The other zones are none the worse for it; this one's token stays.
+                    // Fails only this zone, whose token stays; the others are used.
                     return .failure(error)
                 }
             case .failure(let error): return .failure(error)
@@ -117,10 +118,10 @@ extension DatabaseSession {
         }
     }
 
-    /// Asks several zones with one request.
+    /// Fetches a page of several zones, with one request.
     ///
-    /// - Parameter keepsFields: whether fields are read as a device keeps them.
-    /// - Returns: one page per question, in their order, of the zone that was asked.
+    /// - Parameter keepsFields: whether fields are left in the form that a device stores.
+    /// - Returns: one page per question, in order, checked to be of the requested zone.
     func pages(
         _ questions: [ZoneChangesQuestion], keepsFields: Bool = false
     ) async throws -> [Result<ChangesZone.Page, CKError>] {
@@ -146,14 +147,14 @@ extension DatabaseSession {
                     try checkAdvance(
                         from: question.token, to: page.syncToken, moreComing: page.moreComing)
                 } catch {
-                    // The other zones are none the worse for it.
+                    // Fails only this zone; the other zones' pages are used.
                     return .failure(CKError(requestFailedWith: error))
                 }
                 do {
                     try matching.check(page.zoneID, question.zoneID)
                     return .success(page)
                 } catch let error as CKError where error.isMismatch {
-                    // The other zones are none the worse for it; this one's token stays.
+                    // Fails only this zone, whose token stays; the others are used.
                     return .failure(error)
                 }
             case .failure(let failure):
@@ -162,8 +163,8 @@ extension DatabaseSession {
         }
     }
 
-    /// A page with what its records lack. An asset that is not to be had fails its record, unless the
-    /// session wants records all the same.
+    /// Completes the records of a page. An unavailable asset fails its record, unless the session
+    /// keeps records without assets.
     func completed(_ page: ZoneChangesPage) async throws -> ZoneChangesPage {
         guard page.isIncomplete else { return page }
         var page = page

@@ -16,9 +16,9 @@ extension DatabaseSession {
 
     private var caller: CloudKeyring.Caller { CloudKeyring.Caller(core: core, pace: sender.pace) }
 
-    /// Encrypts what a batch's records have to encrypt.
+    /// Encrypts the values of a batch's records that must be encrypted.
     func encrypt(_ batch: inout ModifyBatch) async throws {
-        // Asked for once for each zone, also where there is none.
+        // Looked up once for each zone, even if there is none.
         var keys: [CKRecordZone.ID: Result<ZoneKey, any Error>] = [:]
         for (index, record) in batch.records.enumerated() {
             guard case .success(var draft) = batch.drafts[index], !draft.openKeys.isEmpty,
@@ -56,7 +56,7 @@ extension DatabaseSession {
             }
             return .success(key)
         } catch {
-            // Thrown for each record of the zone.
+            // Becomes the error of each record of the zone.
             return .failure(error)
         }
     }
@@ -73,8 +73,8 @@ extension DatabaseSession {
         }
     }
 
-    /// Makes sense of the encrypted values of fetched records; what this device has no key for stays
-    /// sealed, and reads as nil.
+    /// Decrypts the values of fetched records; a value whose key this device lacks stays encrypted
+    /// and reads as nil.
     func decrypt(_ records: [CKRecord]) async throws {
         await addLinkKeys(to: records.compactMap { $0 as? CKShare }, makesKey: false)
         let zones = Dictionary(
@@ -87,10 +87,10 @@ extension DatabaseSession {
         }
     }
 
-    /// Makes sense of the encrypted values of a record that a link shows before it is followed.
+    /// Decrypts the values of a root record that a link shows before the share is joined.
     ///
-    /// The link's key counts only for a zone of which the device has none: whoever made the link need
-    /// not be who shares the zone.
+    /// The link's key is used only for a zone of which the device has no key: the link may not come
+    /// from the person who shares the zone.
     func decrypt(_ record: CKRecord, linkKey: ZoneKey?) async throws {
         let keys = try await core.connection.keyring.zoneKeys(
             of: record.recordID.zoneID, for: .reading(marks: record.sealedMarks), caller)
@@ -104,11 +104,11 @@ extension DatabaseSession {
         }
     }
 
-    /// Adds to shares the key that their links carry. Sharing does not depend on it: without the key,
-    /// for whatever reason, the link is as it is.
+    /// Adds the zone's key to the links of shares. Sharing does not depend on it: if there is no
+    /// key, for whatever reason, the link stays without one.
     ///
-    /// - Parameter makesKey: whether the account's first key is made, so that what is encrypted later
-    ///   can be read by who comes by the link.
+    /// - Parameter makesKey: whether the account's first key is created, so that people who join by
+    ///   the link can read what is encrypted later.
     func addLinkKeys(to shares: [CKShare], makesKey: Bool) async {
         for share in shares where share.url != nil {
             do {
@@ -117,14 +117,15 @@ extension DatabaseSession {
                     caller)
                 if let key = keys.first { share.state.withLock { $0.sharing?.linkKey = key } }
             } catch {
-                // As said above.
+                // The link stays without a key, so encrypted values are not readable by it; sharing
+                // itself succeeds.
             }
         }
     }
 }
 
 extension CKRecord {
-    /// The marks of the keys with which its values were sealed that cannot be read yet.
+    /// The marks of the keys of those values that cannot be read yet.
     fileprivate var sealedMarks: Set<[UInt8]> {
         state.withLock { state in
             var marks: Set<[UInt8]> = []

@@ -7,8 +7,8 @@ extension DatabaseSession {
     /// Fetches records by identity with one request, then their assets.
     ///
     /// - Parameters:
-    ///   - desiredKeys: nil is all fields, empty is none but the system's.
-    ///   - progress: takes how much of a record's assets was received, below 1.
+    ///   - desiredKeys: nil fetches all fields, an empty list only the system's.
+    ///   - progress: called with the fraction of a record's assets that was received, below 1.
     func records(
         for recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?,
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
@@ -34,7 +34,7 @@ extension DatabaseSession {
         return reader.isIncomplete ? try await complete(results, progress: progress) : results
     }
 
-    /// The results with what their records lack; an asset that is not to be had fails its record.
+    /// Completes the records of results; an unavailable asset fails its record.
     func complete(
         _ results: [FetchedRecord],
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }

@@ -2,9 +2,9 @@ import StratusRecords
 import StratusWire
 
 extension DatabaseSession {
-    /// Asks one zone for what a store of this device keeps.
+    /// Fetches a page of one zone's changes for a store of this device.
     ///
-    /// - Throws: also the error of a single record: a token beyond it must not be kept.
+    /// - Throws: also the error of a single record, because a token after it must not be kept.
     func fetchedPage(_ question: ZoneChangesQuestion) async throws -> FetchedPage {
         let page = try await pages([question], keepsFields: true).only().get()
         var reader = reader
@@ -14,7 +14,7 @@ extension DatabaseSession {
             token: page.syncToken, moreComing: page.moreComing,
             remainingCount: page.remainingChanges.flatMap { Int(exactly: $0) })
         fetched.records.reserveCapacity(page.records.count)
-        // Those that objects are made of, with their places.
+        // The records that must be completed as objects, with their indices.
         var objects: [(place: Int, record: CKRecord)] = []
         sender.connection.noteFetched(page.records.count, areChanges: true)
         for result in page.records {
@@ -27,7 +27,7 @@ extension DatabaseSession {
                 }
                 let record = try reader.record(dictionary, in: zoneID)
                 objects.append((fetched.records.count, record))
-                // In its place until what it lacks was fetched.
+                // A placeholder until the completed record replaces it.
                 fetched.records.append(
                     .record(
                         RecordSnapshot(id: RecordID(record.recordID), type: record.recordType)))
@@ -53,12 +53,13 @@ extension DatabaseSession {
 }
 
 extension CKDatabase {
-    /// One page of what changed in a zone, for a store of this device.
+    /// Fetches one page of the changes in a zone, for a store of this device.
     ///
     /// - Parameters:
-    ///   - knownChangeTags: the token counts as expired if the service has lost one of the changes that these name.
-    ///   - deletionsAfterVersion: a fetch from the beginning, with all its pages, names the records that were
-    ///     deleted after this version of the zone, and no others.
+    ///   - knownChangeTags: the token counts as expired if the service has lost a change with one
+    ///     of these tags.
+    ///   - deletionsAfterVersion: a fetch from the beginning, with all its pages, reports only
+    ///     deletions after this version of the zone.
     package func fetchedPage(
         ofZone zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, resultsLimit: Int?,
         knownChangeTags: [String], deletionsAfterVersion: Int64?

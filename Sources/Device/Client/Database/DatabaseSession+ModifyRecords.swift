@@ -2,24 +2,24 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// What became of each record of a save.
+/// The results of a request to save and delete records.
 struct RecordsModification: Sendable {
     typealias Save = (recordID: CKRecord.ID, result: Result<CKRecord, any Error>)
     typealias Deletion = (recordID: CKRecord.ID, result: Result<Void, any Error>)
 
     var saves: [Save] = []
     var deletions: [Deletion] = []
-    /// The change tags of deletions, as far as the service tells them.
+    /// The change tags of deletions, if the service sends them.
     var tombstoneTags: [CKRecord.ID: String] = [:]
 }
 
 extension DatabaseSession {
-    /// Saves and deletes records with one request, whatever their zones and their number; before it
-    /// their assets are uploaded, and their encrypted values encrypted.
+    /// Saves and deletes records of any zones with one request; first uploads their assets and
+    /// encrypts their encrypted values.
     ///
     /// - Parameters:
-    ///   - deletionTags: records that are deleted only in the state of this change tag.
-    ///   - progress: takes how much of a record's assets was sent, below 1.
+    ///   - deletionTags: change tags that records must have to be deleted.
+    ///   - progress: called with the fraction of a record's assets that was sent, below 1.
     func modifyRecords(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
         deletionTags: [CKRecord.ID: String] = [:],
@@ -29,7 +29,7 @@ extension DatabaseSession {
         var batch = ModifyBatch(
             records, policy: policy, isAtomic: isAtomic, deleting: recordIDs,
             deletionTags: deletionTags, address: sender.connection.serviceAddress)
-        // Before assets are uploaded, as they are in the clear.
+        // Before uploads, because assets are sent unencrypted.
         if !records.isEmpty { batch.refusePlainValues(of: try core.encryptedFields.keys()) }
         try await upload(&batch, progress: progress)
         try await encrypt(&batch)
@@ -40,7 +40,7 @@ extension DatabaseSession {
             operations: batch.operations, isAtomic: isAtomic, operationID: operationID)
         let count = batch.operations.count
         let answer = try await sender.send(RecordsModify.self, request) { failure in
-            // An atomic batch that failed is told as a refusal with a result for each operation.
+            // The service refuses an atomic batch as a whole, with a result for each operation.
             failure.records.flatMap { $0.count == count ? RecordsModify.Answer(records: $0) : nil }
         }
         try check(answer.records.count, for: count)
@@ -52,7 +52,7 @@ extension DatabaseSession {
         return outcome
     }
 
-    /// Remembers what is about to be encrypted for the first time.
+    /// Remembers the fields that are about to be encrypted for the first time.
     ///
     /// - Returns: all fields that this device encrypted.
     private func remembered(_ fields: Set<EncryptedField>) throws -> EncryptedKeys {
@@ -60,15 +60,15 @@ extension DatabaseSession {
         return try core.encryptedFields.keys()
     }
 
-    /// Fetches what the answers to a save lack. The save has its outcome already: what cannot be
-    /// fetched now is nil in the records.
+    /// Completes the records in the answer to a save. The save has its outcome already: what cannot
+    /// be fetched is nil in the records.
     private func complete(_ outcome: RecordsModification) async throws {
         var records = outcome.saves.compactMap(\.result.success)
         var ancestors: [CKRecord] = []
         for save in outcome.saves {
             guard let error = save.result.failure as? CKError else { continue }
             if let ancestor = error.ancestorRecord { ancestors.append(ancestor) }
-            // Whoever resolves a conflict reads the server's record, its assets included.
+            // Conflict resolution reads the server's record, including its assets.
             if let server = error.serverRecord { records.append(server) }
         }
         let (incomplete, all) = (records.filter(\.hasWaitingAssets), ancestors + records)
@@ -76,14 +76,15 @@ extension DatabaseSession {
         try await forgiving { _ = try await downloadAssets(of: incomplete) }
     }
 
-    /// Does what the outcome does not depend on: only cancellation ends it.
+    /// Runs work on which the outcome does not depend: throws only cancellation.
     private func forgiving(_ body: () async throws -> Void) async throws {
         do {
             try await body()
         } catch CKError.operationCancelled {
             throw CKError.cancelled
         } catch {
-            // As ``complete(_:)`` says.
+            // What could not be fetched is nil in the records: the save has its outcome, and an
+            // error would hide it.
         }
     }
 }

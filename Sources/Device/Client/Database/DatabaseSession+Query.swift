@@ -10,7 +10,7 @@ struct QueryPage: Sendable {
 }
 
 extension DatabaseSession {
-    /// Runs a query, or the next stretch of one, with one request.
+    /// Fetches one page of a query with one request.
     ///
     /// - Parameter resultsLimit: 0 lets the service decide.
     /// - Throws: `CKError.invalidArguments` for a predicate that the service cannot answer.
@@ -54,7 +54,7 @@ extension DatabaseSession {
             case .deleted: continue
             case .failure(let failure):
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)
-                // Without a name there is no item to which the error belongs.
+                // Without a name the error belongs to no item, so it fails the request.
                 guard let name = failure.recordName else { throw error }
                 let zone = failure.zoneID.map { reader.zoneID($0) } ?? zoneID
                 page.matches.append((CKRecordID(known: name, zoneID: zone), .failure(error)))

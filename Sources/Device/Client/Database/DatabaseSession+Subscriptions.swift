@@ -2,7 +2,7 @@ import Foundation
 import StratusRuntime
 import StratusWire
 
-/// What became of each subscription of a request.
+/// The results of a request to save and delete subscriptions.
 struct SubscriptionsModification: Sendable {
     var saves: [DatabaseSession.FetchedSubscription] = []
     var deletions: [(subscriptionID: CKSubscription.ID, result: Result<Void, any Error>)] = []
@@ -41,9 +41,9 @@ extension DatabaseSession {
         var outcome = SubscriptionsModification()
         for (subscription, save) in zip(subscriptions, saves) {
             let saved = Result<CKSubscription, any Error> {
-                // What cannot be said in the protocol fails alone.
+                // A subscription that cannot be expressed in the protocol fails alone.
                 _ = try save.get()
-                // What was asked is what is stored; the answer adds nothing to it.
+                // The service stores what was sent, so the answer adds nothing to it.
                 try AnswerMatching.check(
                     results.popFirst(), subscription.subscriptionID, isDeleted: false)
                 return subscription
@@ -79,7 +79,8 @@ extension DatabaseSession {
         }
     }
 
-    /// All subscriptions of the user in the database. One that cannot be read does not keep the others back.
+    /// All subscriptions of the user in the database. One that cannot be read does not fail the
+    /// others.
     func subscriptions() async throws -> [FetchedSubscription] {
         let answer = try await sender.send(SubscriptionsList.self, EmptyBody())
         var reader = reader

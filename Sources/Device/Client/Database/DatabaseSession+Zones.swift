@@ -2,11 +2,11 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// What became of each zone of a request.
+/// The results of a request to save and delete zones.
 struct ZonesModification: Sendable {
     var saves: [DatabaseSession.FetchedZone] = []
     var deletions: [(zoneID: CKRecordZone.ID, result: Result<Void, any Error>)] = []
-    /// Where the database's changes stand after all that, as far as the service tells.
+    /// The database's change token afterwards, if the service sends it.
     var databaseToken: CKServerChangeToken?
 }
 

@@ -2,15 +2,15 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// The requests that operations and convenience calls make of one database; one file for each kind.
+/// The requests of operations and convenience calls to one database; one file for each kind.
 ///
-/// Everything that is thrown, or found in a result, is a `CKError`.
+/// All errors, thrown or in results, are `CKError`.
 struct DatabaseSession: Sendable {
     var sender: RequestSender
     let core: ContainerCore
     /// Whether records are fetched with the bytes of their assets.
     var downloadsAssets = true
-    /// Whether a change feed hands out records of which an asset is not to be had, without its file.
+    /// Whether a change feed returns records with an unavailable asset, without its file.
     var keepsRecordsWithoutAssets = false
 
     var reader: RecordReader {
@@ -19,16 +19,18 @@ struct DatabaseSession: Sendable {
             encryptedKeys: core.encryptedFields.keysToRead)
     }
 
-    /// What an answer must be about.
+    /// Checks that answers are about the requested items.
     var matching: AnswerMatching {
         AnswerMatching(
             scope: sender.scope, user: sender.connection.userRecordName(container: core.identifier))
     }
 
-    /// Fetches what records of an answer lack: the sense of encrypted values, and their assets.
+    /// Completes the records of an answer: decrypts their encrypted values and downloads their
+    /// assets.
     ///
-    /// - Parameter progress: takes how much of a record's assets was received, below 1.
-    /// - Returns: the errors of records of which an asset is not to be had.
+    /// - Parameter progress: called with the fraction of a record's assets that was received, below
+    ///   1.
+    /// - Returns: the errors of records with an unavailable asset.
     func complete(
         _ records: [CKRecord],
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
@@ -37,7 +39,7 @@ struct DatabaseSession: Sendable {
         return try await downloadAssets(of: records, progress: progress)
     }
 
-    /// Tells of an answer that has not one result for each item of the request.
+    /// Throws when an answer does not have one result for each item of the request.
     func check(_ resultCount: Int, for itemCount: Int) throws {
         guard resultCount == itemCount else {
             throw CKError(

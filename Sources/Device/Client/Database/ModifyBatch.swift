@@ -8,12 +8,12 @@ struct ModifyBatch {
     private let recordIDs: [CKRecord.ID]
     private let deletionTags: [CKRecord.ID: String]
     private let isAtomic: Bool
-    /// Where the service is, for errors about what was set up wrongly.
+    /// The service's address, for errors about wrong configuration.
     private let address: String?
     var drafts: [Result<CKRecord.Draft, CKError>]
-    /// Zones of which nothing is sent, as one of their records cannot be.
+    /// Zones of which nothing is sent, because one of their records cannot be.
     private var spoiltZones: Set<CKRecordZone.ID> = []
-    /// The server's records by operation, where the answer left them out.
+    /// The server's records by operation index, where the answer left them out.
     private var serverRecords: [Int: RecordDictionary] = [:]
     private(set) var operations: [RecordsModify.Operation] = []
 
@@ -38,7 +38,7 @@ struct ModifyBatch {
                 }
                 return .success(try record.draft(policy: policy))
             } catch {
-                // Told as the record's own result.
+                // Becomes the record's own result.
                 return .failure(CKError(requestFailedWith: error))
             }
         }
@@ -58,7 +58,7 @@ struct ModifyBatch {
         noteSpoiltZones()
     }
 
-    /// What of the batch is encrypted.
+    /// The fields of the batch that are encrypted.
     var encryptedFields: Set<EncryptedField> {
         var fields: Set<EncryptedField> = []
         for (record, draft) in zip(records, drafts) {
@@ -70,8 +70,8 @@ struct ModifyBatch {
         return fields
     }
 
-    /// Fails the records that have a value in the clear of a field that this device encrypts. Nothing
-    /// that an app builds is sent without passing here.
+    /// Fails the records that have a plain value in a field that this device encrypts. All records
+    /// that an app saves pass this check.
     mutating func refusePlainValues(of keys: EncryptedKeys) {
         guard !keys.isEmpty else { return }
         for (index, record) in records.enumerated() {
@@ -84,7 +84,7 @@ struct ModifyBatch {
         }
     }
 
-    /// Makes the operations of what can be sent.
+    /// Makes the operations of the records that can be sent.
     mutating func close() {
         for (record, draft) in zip(records, drafts) {
             if case .success(let draft) = draft, !isSpoilt(record.recordID) {
@@ -106,7 +106,8 @@ struct ModifyBatch {
         !spoiltZones.isEmpty && spoiltZones.contains(recordID.zoneID)
     }
 
-    /// Looks up the server's records of conflicts whose answer has none, as other services answer.
+    /// Fetches the server's records of conflicts where the answer left them out, as services other
+    /// than Stratus's do.
     mutating func addServerRecords(
         to results: [RecordResult], session: DatabaseSession
     ) async throws {
@@ -127,7 +128,8 @@ struct ModifyBatch {
         } catch CKError.operationCancelled {
             throw CKError.cancelled
         } catch {
-            // The save has its outcome already; the conflict is told without the server's record.
+            // The save has its outcome already; the conflict is reported without the server's
+            // record.
             return
         }
         guard answer.records.count == wanted.count else { return }
@@ -138,7 +140,7 @@ struct ModifyBatch {
         }
     }
 
-    /// Matches results to what was asked, and brings the saved records up to date.
+    /// Matches results to the request's items, and updates the saved records.
     ///
     /// - Returns: also whether some records are incomplete, see `DatabaseSession.complete(_:)`.
     func outcome(
@@ -242,7 +244,7 @@ struct ModifyBatch {
         case .deleted: return
         case .record:
             throw CKError(.internalError, "The service answered a deletion with a record.")
-        // What is not there is deleted as asked.
+        // A record that does not exist counts as deleted.
         case .failure(let failure) where failure.error.code == .notFound: return
         case .failure(let failure):
             var details: [String: Any] = [:]

@@ -1,24 +1,25 @@
 import Foundation
 
-/// What this device thinks of the key in a share's link.
+/// How the key in a share's link compares with the key that this device has.
 public enum CKShareLinkKeyTrust: Int, Sendable {
-    /// The link has none; encrypted values cannot be read by it.
+    /// The link has no key; encrypted values cannot be read with it.
     case missing = 0
-    /// The device has no key of the zone yet: joining by the link takes this one.
+    /// The device has no key of the zone yet: joining by the link adopts this one.
     case new = 1
     /// It is the key with which the device encrypts values of the zone.
     case trusted = 2
-    /// The device has another key, which stays until ``CKContainer/trustLinkKey(of:keepsFormerKeys:)``.
+    /// The device has a different key, which it keeps until
+    /// ``CKContainer/trustLinkKey(of:keepsFormerKeys:)``.
     case different = 3
 }
 
-// Stratus's own: with Apple's service no link has a key.
+// Not in CloudKit: links of Apple's service have no keys.
 extension CKContainer {
-    /// Compares the key in a link with what this device has of the share's zone.
+    /// Compares the key in a link with the key that this device has for the share's zone.
     ///
-    /// A `different` key means that the owner lost theirs and made a new one, or that the link is
-    /// somebody else's who wants to read what is written there. Only a person can tell: ask whether
-    /// the owner sent the link.
+    /// A `different` key means either that the owner lost theirs and made a new one, or that
+    /// somebody else made the link to read what is saved in the zone. Only a person can tell which:
+    /// ask the user whether the owner sent the link.
     ///
     /// ```swift
     /// if try await container.linkKeyTrust(of: metadata) == .different, userSaysOwnerSentIt {
@@ -34,13 +35,14 @@ extension CKContainer {
         return trusted == key ? .trusted : .different
     }
 
-    /// Encrypts values of the share's zone with the key in the link from now on, on all devices of the
-    /// user; they learn of it before their first save there after a start, or by the first value that
-    /// needs it. Fetch again what was fetched before.
+    /// Uses the key in the link to encrypt values of the share's zone from now on, on all devices
+    /// of the user. The other devices get the key before their first save in the zone after a
+    /// start, or with the first value that needs it. Fetch again the records that were fetched
+    /// before.
     ///
-    /// - Parameter keepsFormerKeys: whether what was encrypted with the keys so far is still read;
-    ///   false when one of them was never the owner's.
-    /// - Parameter metadata: of the share, from its link.
+    /// - Parameter keepsFormerKeys: whether values encrypted with the former keys are still read;
+    ///   pass false when one of them was never the owner's.
+    /// - Parameter metadata: the share's metadata, fetched by its link.
     /// - Throws: `CKError.invalidArguments` for a link without a key.
     public func trustLinkKey(
         of metadata: CKShare.Metadata, keepsFormerKeys: Bool = true

@@ -1,11 +1,11 @@
 import Foundation
 
-// Stratus's own: on Apple's platforms the keychain carries keys from device to device.
+// Not in CloudKit: on Apple's platforms the keychain brings keys from device to device.
 extension CKContainer {
     /// The key of the account's encrypted values, to be written down or brought to another device.
     ///
-    /// Made when the account has none yet. Who has it can read all encrypted values of the user in
-    /// this container; without it, and without a device that has it, they are lost.
+    /// Created when the account has none yet. Anyone who has it can read all encrypted values of
+    /// the user in this container; without it, and without a device that has it, they are lost.
     ///
     /// - Throws: `CKError.accountTemporarilyUnavailable` when the key is on another device.
     public func recoveryKey() async throws -> String {
@@ -14,7 +14,7 @@ extension CKContainer {
 
     /// Gives this device the key of the account's encrypted values; posts `CKAccountChanged`.
     ///
-    /// Fetch again what was fetched before: its encrypted values read as nil.
+    /// Fetch again the records that were fetched before: their encrypted values read as nil.
     ///
     /// - Throws: `CKError.invalidArguments` for a text with a mistake, for another account's key, and
     ///   when this device has another key: see ``forgetRecoveryKey()``.
@@ -26,17 +26,18 @@ extension CKContainer {
         NotificationCenter.default.post(name: .CKAccountChanged, object: connection)
     }
 
-    /// Takes the key of the account's encrypted values from this device; their values read as nil.
+    /// Removes the key of the account's encrypted values from this device; the values then read as
+    /// nil.
     ///
-    /// Signing out does not: the key may be the last one. Call this before, on a device that is given
-    /// away.
+    /// Signing out does not remove it, because it may be the last copy. Call this before you sign
+    /// out on a device that is given away.
     ///
     /// ```swift
     /// _ = try await container.forgetRecoveryKey()
     /// try container.connection.signOut()
     /// ```
     ///
-    /// - Returns: the key, for who has it nowhere else; nil when the device had none.
+    /// - Returns: the key, in case it is the last copy; nil when the device had none.
     public func forgetRecoveryKey() async throws -> String? {
         try await connection.keyring.remove(keyringCaller).map { RecoveryKey.text(of: $0) }
     }

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// Whose key: a user's, in one environment of one container.
+/// The account that a key belongs to: a user in one environment of one container.
 public struct CloudKeyAccount: Hashable, Sendable {
     public var container: String
     public var environment: ContainerEnvironment
@@ -14,62 +14,62 @@ public struct CloudKeyAccount: Hashable, Sendable {
     }
 }
 
-/// Where a device keeps the keys of encrypted values: the part of a keychain on Linux.
+/// Stores the keys of encrypted values on a device, as a keychain does on Apple's platforms.
 ///
-/// Give one of your own to a ``CloudConnection`` to keep them in a key service or in hardware.
-/// Nothing is taken away at a sign-out: the key may be the last one.
+/// Pass your own to a ``CloudConnection`` to keep the keys in a key service or in hardware. Signing
+/// out removes no key, because it may be the last copy.
 public protocol CloudKeyStore: Sendable {
     /// - Returns: nil when the device has no key of this account.
     func key(for account: CloudKeyAccount) throws -> [UInt8]?
 
-    /// Keeps a key unless there is one already; returns when no loss of power can take it back.
+    /// Stores a key unless there is one already; returns when the key is durable.
     ///
-    /// - Returns: the key that is kept from now on. Of several calls at a time, also by other
-    ///   processes, all get the same.
+    /// - Returns: the stored key. Concurrent calls, also by other processes, all get the same.
     func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8]
 
-    /// Takes away the key of an account, and its keyring.
+    /// Removes the key of an account, and its keyring.
     func removeKey(for account: CloudKeyAccount) throws
 
     /// The device's copy of the account's keyring: the keys of zones that others share, encrypted
     /// with the account's key; nil when there is none.
     ///
-    /// A store that keeps none believes the service's keyring anew at each start.
+    /// With a store that keeps no copy, the device trusts the service's keyring at each start.
     func keyring(for account: CloudKeyAccount) throws -> [UInt8]?
 
-    /// Keeps a copy in the place of the one that is there.
+    /// Stores a copy of the keyring, replacing the one before.
     func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws
 
-    /// The fields that this device encrypted in a container, whoever was signed in.
+    /// The fields that this device encrypted in a container, for any user.
     ///
-    /// They are no secrets. A store that keeps none lets the device send them in the clear after
-    /// its next start, if a record is built so.
+    /// They are not secret. With a store that keeps none, the device can send them unencrypted
+    /// after its next start, if an app sets them so.
     func encryptedFields(
         of container: String, in environment: ContainerEnvironment
     ) throws -> Set<EncryptedField>
 
-    /// Adds to these fields; returns when no loss of power can take them back. Of several calls at a
-    /// time, also by other processes, none loses another's.
+    /// Adds fields; returns when they are durable. Concurrent calls, also by other processes, do
+    /// not lose each other's fields.
     func addEncryptedFields(
         _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
     ) throws
 
-    /// Who is signed in at a service; nil for nobody.
+    /// The sign-in at a service; nil when nobody is signed in.
     func signIn(at place: CloudSignInPlace) throws -> KeptSignIn?
 
-    /// Keeps a sign-in in the place of the one that is there, where nobody else can read it.
+    /// Stores a sign-in where no other user can read it, replacing the one before.
     func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws
 
-    /// Keeps a sign-in's next token; nothing where somebody signed out or in anew meanwhile, also in
-    /// another process.
+    /// Stores a sign-in's next token; does nothing if the user has signed out or in again
+    /// meanwhile, also in another process.
     func renewSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws
 
-    /// Takes away who is signed in.
+    /// Removes the sign-in.
     func removeSignIn(at place: CloudSignInPlace) throws
 }
 
 extension CloudKeyStore {
-    // For stores that were written before sign-ins were kept: the person signs in at each start.
+    // Defaults for stores that were written before sign-ins were stored: the person signs in at
+    // each start.
 
     /// None.
     public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? { nil }
@@ -83,7 +83,7 @@ extension CloudKeyStore {
     /// There is none.
     public func removeSignIn(at place: CloudSignInPlace) throws {}
 
-    /// None: for stores that were written before there was such a memory.
+    /// None: the default for stores that were written before encrypted fields were stored.
     public func encryptedFields(
         of container: String, in environment: ContainerEnvironment
     ) throws -> Set<EncryptedField> { [] }
@@ -94,18 +94,19 @@ extension CloudKeyStore {
     ) throws {}
 }
 
-/// Why a key could not be read or kept.
+/// An error of reading or storing a key.
 public struct CloudKeyStoreError: Error, Sendable {
-    /// A constant sentence that says what to do.
+    /// A constant sentence that says what happened and what to do.
     public var sentence: String
     public var path: String
     public var cause: (any Error)?
 }
 
 extension CloudKeyStoreError {
-    /// Runs `body`, and says as an error of the framework why it failed.
+    /// Runs `body`, and translates its error into `CKError`.
     ///
-    /// - Parameter sentence: What to do about an error that a store of an app's own throws.
+    /// - Parameter sentence: the message for errors of other types, such as those of an app's own
+    ///   store.
     static func translating<Value>(
         otherwise sentence: String, _ body: () throws -> Value
     ) throws -> Value {

@@ -3,12 +3,12 @@ import StratusRecords
 import StratusRuntime
 import StratusWire
 
-/// The record in which the service keeps what a user's devices tell each other of their keys.
+/// The record at the service by which a user's devices share keys.
 ///
-/// An ordinary one: type `StratusKeyring`, name `stratus-keyring`, in the default zone of the private
-/// database. `identifier` names the account's key, `sealed` are the keys of zones that others share
-/// with the user, encrypted with it. The account's key itself is only in the ``CloudKeyStore`` of each
-/// device.
+/// It has the type `StratusKeyring` and the name `stratus-keyring`, in the default zone of the
+/// private database. `identifier` identifies the account's key; `sealed` has the keys of zones that
+/// others share with the user, encrypted with it. The account's key itself is only in the
+/// ``CloudKeyStore`` of each device.
 extension CloudKeyring {
     static let recordType = "StratusKeyring"
     static let recordName = "stratus-keyring"
@@ -27,7 +27,8 @@ extension CloudKeyring {
         try check(answer, caller)
         switch answer.records.first {
         case .record(let dictionary):
-            // However it fails: a keyring that cannot be read must not be replaced by a new one.
+            // The error's details do not matter: the request fails, so that a keyring that cannot
+            // be read is not replaced by a new one.
             guard let fields = try? dictionary.fields.values() else {
                 throw CKError(.internalError, "The service answered fields that cannot be read.")
             }
@@ -53,9 +54,9 @@ extension CloudKeyring {
             .check(result, CKRecord.ID(recordName: Self.recordName))
     }
 
-    /// Writes the record: a new one without a change tag.
+    /// Saves the record; without a change tag, as a new one.
     ///
-    /// - Returns: it as the service has it now; nil when it was changed meanwhile.
+    /// - Returns: the saved record; nil when another device changed it meanwhile.
     func save(_ stored: Stored, _ caller: Caller) async throws -> Stored? {
         let record = RecordDictionary(
             recordName: Self.recordName, recordType: Self.recordType,

@@ -5,46 +5,46 @@ import Synchronization
 
 /// The keys of encrypted values that a device knows.
 ///
-/// What the user's devices tell each other of them is in a record of the service; see
-/// `CloudKeyring+Record.swift`. The device has a copy of it in its ``CloudKeyStore``, so that a service
-/// that hides the record, or shows an earlier one, takes no key away and brings no other in its place.
+/// The user's devices share keys through a record at the service; see `CloudKeyring+Record.swift`.
+/// The device keeps a copy in its ``CloudKeyStore``, so that a service that hides the record, or
+/// returns an earlier one, neither removes nor replaces a key.
 final class CloudKeyring: Sendable {
-    /// What is known of one account.
+    /// The keys of one account.
     struct Known {
         var key: AccountKey
-        /// The keys of others' zones.
+        /// The keys of zones that others share.
         var shared: SharedZoneKeys
         var record = Record.notAsked
-        /// The uptime at which the record was asked for the keys of a zone.
+        /// The uptime at which the record was last fetched for the keys of a zone.
         var askedSeconds: [SharedZoneKeys.Zone: Double] = [:]
     }
 
-    /// What the service has of an account's keyring.
+    /// The account's keyring at the service.
     enum Record: Equatable {
         case notAsked
         case missing
         case ours(changeTag: String?)
-        /// Of another key of the account.
+        /// A keyring of another key of the account.
         case anothers
     }
 
-    /// What a key is wanted for.
+    /// What a key is needed for.
     enum Purpose {
         /// Values with these marks; see ``ZoneKey/mark``.
         case reading(marks: Set<[UInt8]>)
-        /// The account's first key is made when there is none.
+        /// Encrypting values; the account's first key is created when there is none.
         case writing
     }
 
-    /// Where and by whom a keyring is used.
+    /// The request sender and account for which a keyring is used.
     struct Caller: Sendable {
         var core: ContainerCore
         var pace: RequestPace
     }
 
-    /// How long a device believes that it has no key of a zone before it asks again, in seconds.
+    /// Seconds before the record is fetched again for a zone whose keys were missing.
     private static let patienceSeconds = 10.0
-    /// Attempts to change a record that other devices change too.
+    /// Attempts to change the record while other devices change it too.
     private static let maximumAttempts = 5
 
     let store: any CloudKeyStore
@@ -61,7 +61,7 @@ final class CloudKeyring: Sendable {
 
     // MARK: Keys of zones
 
-    /// The keys of a zone: all read, the first one writes.
+    /// The keys of a zone: all are used to decrypt, the first to encrypt.
     ///
     /// - Returns: none when this device has none.
     /// - Throws: `CKError`; `accountTemporarilyUnavailable` when a key is needed to write and the
@@ -73,7 +73,8 @@ final class CloudKeyring: Sendable {
         if isOwn(zoneID, account) {
             let known: Known? =
                 switch purpose {
-                // Nobody need be asked: the service's word on it would count for nothing.
+                // The service is not asked: it is not trusted about the keys of the user's own
+                // zones.
                 case .reading: try kept(account)
                 case .writing: try await published(account, caller)
                 }
@@ -92,20 +93,20 @@ final class CloudKeyring: Sendable {
         case .writing:
             if !keys.isEmpty && known.record != .notAsked { return keys }
         }
-        // Another device may have opened the link since, or replaced the key.
+        // Another device may have opened the link or replaced the key since.
         return try await ask(account, caller, about: zone)?.shared[zone] ?? keys
     }
 
-    /// Keeps the key of another's zone, here and for the user's other devices, unless there is one.
+    /// Stores the key of a shared zone, here and for the user's other devices, unless there is one.
     ///
-    /// - Returns: the key that writes.
+    /// - Returns: the key that encrypts.
     func add(
         _ key: ZoneKey, of zoneID: CKRecordZone.ID, _ caller: Caller
     ) async throws -> ZoneKey? {
         try await change(zoneID, caller) { $0.add(key, of: $1) }
     }
 
-    /// Lets a key write in another's zone, because a person says so.
+    /// Makes a key the one that encrypts in a shared zone, by a person's decision.
     func replace(
         _ key: ZoneKey, of zoneID: CKRecordZone.ID, keepsFormer: Bool, _ caller: Caller
     ) async throws {
@@ -124,7 +125,7 @@ final class CloudKeyring: Sendable {
         for _ in 0..<Self.maximumAttempts {
             var known = try await published(account, caller)
             let before = known.shared
-            // Another process of this device may know more.
+            // Another process of this device may have stored more keys.
             known.shared.merge(try copy(of: account, known.key))
             change(&known.shared, zone)
             if known.shared == before { return before[zone].first }
@@ -136,15 +137,15 @@ final class CloudKeyring: Sendable {
 
     // MARK: The account's key
 
-    /// The account's key; made when nobody has one.
+    /// The account's key; created when no device has one.
     func accountKey(_ caller: Caller) async throws -> AccountKey {
         try await published(try await account(caller), caller).key
     }
 
-    /// Takes over the account's key from another device.
+    /// Stores the account's key from another device.
     ///
-    /// - Throws: `CKError.invalidArguments` when it is another account's, or when this device has
-    ///   another one: that may be all there is to read what was encrypted with it.
+    /// - Throws: `CKError.invalidArguments` when it is another account's, or when this device has a
+    ///   different one, which may be the last copy.
     func use(_ key: AccountKey, _ caller: Caller) async throws {
         let account = try await account(caller)
         if let record = try await record(caller), record.identifier != key.identifier {
@@ -161,7 +162,7 @@ final class CloudKeyring: Sendable {
         known.withLock { $0[account] = nil }
     }
 
-    /// Takes the account's key from this device.
+    /// Removes the account's key from this device.
     ///
     /// - Returns: the key; nil when there was none.
     func remove(_ caller: Caller) async throws -> AccountKey? {
@@ -189,7 +190,7 @@ final class CloudKeyring: Sendable {
         zoneID.ownerName == CKCurrentUserDefaultName || zoneID.ownerName == account.user
     }
 
-    /// What this device has; nil without a key.
+    /// The keys that this device has; nil without the account's key.
     private func kept(_ account: CloudKeyAccount) throws -> Known? {
         if let known = known.withLock({ $0[account] }) { return known }
         guard let bytes = try keeping({ try store.key(for: account) }) else { return nil }
@@ -206,15 +207,16 @@ final class CloudKeyring: Sendable {
         }
     }
 
-    /// The zones' keys of which the device has a copy.
+    /// The keys of shared zones in the device's copy of the keyring.
     private func copy(of account: CloudKeyAccount, _ key: AccountKey) throws -> SharedZoneKeys {
         SharedZoneKeys(
             sealed: try keeping { try store.keyring(for: account) }, with: key, for: account.user)
     }
 
-    /// What this device has, with a key that the user's other devices are told of.
+    /// The keys that this device has, after the account's key was published to the user's other
+    /// devices.
     ///
-    /// - Throws: `CKError.accountTemporarilyUnavailable` when theirs is another one.
+    /// - Throws: `CKError.accountTemporarilyUnavailable` when they have a different key.
     private func published(
         _ account: CloudKeyAccount, _ caller: Caller
     ) async throws -> Known {
@@ -226,7 +228,7 @@ final class CloudKeyring: Sendable {
         return known
     }
 
-    /// Makes the account's first key.
+    /// Creates the account's first key.
     private func made(_ account: CloudKeyAccount, _ caller: Caller) async throws -> Known {
         if try await record(caller) != nil { throw Self.isElsewhere }
         let made = AccountKey()
@@ -235,19 +237,19 @@ final class CloudKeyring: Sendable {
         let known = try await publish(kept, account, caller)
         if case .ours = known.record { return known }
         if bytes == made.bytes {
-            // Another device was first, and nothing was encrypted with this one's key.
+            // Another device published its key first, and nothing was encrypted with this one.
             try keeping { try store.removeKey(for: account) }
             self.known.withLock { $0[account] = nil }
         }
         throw Self.isElsewhere
     }
 
-    /// Tells the user's other devices of the key.
+    /// Publishes the identifier of the key to the user's other devices.
     private func publish(
         _ known: Known, _ account: CloudKeyAccount, _ caller: Caller
     ) async throws -> Known {
         if try await save(known, account, caller) { return try kept(account) ?? known }
-        // Another device was first, or another process of this one with the same key.
+        // Another device published first, or another process of this device with the same key.
         return try await ask(account, caller) ?? known
     }
 
@@ -259,9 +261,9 @@ final class CloudKeyring: Sendable {
 
     // MARK: The record
 
-    /// Asks for the record, and takes over what it brings.
+    /// Fetches the record, and merges its keys.
     ///
-    /// - Returns: nil when the account's key went meanwhile.
+    /// - Returns: nil when the account's key was removed meanwhile.
     private func ask(
         _ account: CloudKeyAccount, _ caller: Caller, about zone: SharedZoneKeys.Zone? = nil
     ) async throws -> Known? {
@@ -280,9 +282,9 @@ final class CloudKeyring: Sendable {
         }
     }
 
-    /// Writes the record.
+    /// Saves the record.
     ///
-    /// - Returns: false when it was changed meanwhile.
+    /// - Returns: false when another device changed it meanwhile.
     private func save(
         _ known: Known, _ account: CloudKeyAccount, _ caller: Caller
     ) async throws -> Bool {
@@ -300,9 +302,9 @@ final class CloudKeyring: Sendable {
         return true
     }
 
-    /// Changes what is known, here and in the device's copy.
+    /// Changes the keys in memory and in the device's copy.
     ///
-    /// - Returns: nil when the account's key went meanwhile.
+    /// - Returns: nil when the account's key was removed meanwhile.
     private func note(
         _ account: CloudKeyAccount, _ change: (inout Known) -> Void
     ) throws -> Known? {
@@ -313,8 +315,9 @@ final class CloudKeyring: Sendable {
             if known.shared != before {
                 known.shared.merge(try copy(of: account, known.key))
                 let copy = try known.shared.sealed(with: known.key, for: account.user)
-                // Without a copy the keyring is believed at the next start, as on a new device. A
-                // store that cannot be written must not keep its user from reading.
+                // A store that cannot be written must not keep its user from reading. Without a
+                // copy the device trusts the service's keyring at its next start, as a new device
+                // does.
                 try? store.keepKeyring(copy, for: account)
             }
             all[account] = known

@@ -9,7 +9,7 @@ public struct EncryptedField: Hashable, Sendable {
     }
 }
 
-/// Fields by record type, for those who look at one record after another.
+/// The names of encrypted fields by record type.
 package typealias EncryptedKeys = [String: Set<String>]
 
 extension Dictionary where Key == String, Value == Set<String> {
@@ -20,10 +20,10 @@ extension Dictionary where Key == String, Value == Set<String> {
 }
 
 extension CKError {
-    /// Why a record is not sent that has an encrypted field in the clear.
+    /// The error of a record that has a plain value in an encrypted field.
     ///
-    /// Type and key are names that the app chose, and the sentence has them: whoever reads it in a log
-    /// must find the line of code.
+    /// The sentence includes type and key, which are names that the app chose: a developer who
+    /// reads it in a log must find the line of code.
     package static func plainValue(of field: EncryptedField) -> CKError {
         CKError(
             .invalidArguments,

@@ -1,18 +1,18 @@
 import StratusRecords
 import Synchronization
 
-/// The fields that this device encrypted in one container, in memory as in its ``CloudKeyStore``.
+/// The fields that this device encrypted in one container, in memory and in its ``CloudKeyStore``.
 ///
 /// Invariants:
-/// * A field is in the store before the first value of it is sent.
-/// * Nothing is taken out: CloudKit has no way from an encrypted field to a plain one either.
-/// * Only what this device encrypted counts. What others encrypted does not: a participant of a share
-///   could keep the user from saving a field of the same name anywhere.
+/// * A field is in the store before its first value is sent.
+/// * No field is removed: CloudKit cannot turn an encrypted field into a plain one either.
+/// * Only fields that this device encrypted are included. Otherwise a participant of a share could
+///   keep the user from saving a field of the same name anywhere.
 final class EncryptedFieldMemory: Sendable {
     private let store: any CloudKeyStore
     private let container: String
     private let environment: ContainerEnvironment
-    /// Nil until it was read.
+    /// Nil until it is read from the store.
     private let known = Mutex<EncryptedKeys?>(nil)
 
     init(store: any CloudKeyStore, container: String, environment: ContainerEnvironment) {
@@ -21,10 +21,10 @@ final class EncryptedFieldMemory: Sendable {
         self.environment = environment
     }
 
-    /// The fields, for what is sent.
+    /// The fields, to check records before they are sent.
     ///
-    /// - Throws: `CKError.permissionFailure` when the store cannot be read: then nobody can say what
-    ///   may be sent in the clear.
+    /// - Throws: `CKError.permissionFailure` when the store cannot be read: then it is unknown
+    ///   which fields may be sent unencrypted.
     func keys() throws -> EncryptedKeys {
         if let keys = known.withLock({ $0 }) { return keys }
         let stored = EncryptedKeys(
@@ -36,8 +36,9 @@ final class EncryptedFieldMemory: Sendable {
         }
     }
 
-    /// The fields, for what is read. A store that cannot be read keeps nobody from reading records: a
-    /// value in the clear is never among `encryptedValues`, known field or not.
+    /// The fields, to read fetched records; none when the store cannot be read. Reading records
+    /// then still works, because a plain value never appears in `encryptedValues`; saving reports
+    /// the store's error.
     var keysToRead: EncryptedKeys { (try? keys()) ?? [:] }
 
     /// Remembers fields, before their first values are sent.

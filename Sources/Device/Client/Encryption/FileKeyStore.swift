@@ -1,10 +1,11 @@
 import Foundation
 import StratusRecords
 
-/// Keeps each key in a file that its user alone may read (mode 0600), in a folder of its own (0700).
+/// Stores each key in a file that only its user can read (mode 0600), in a folder of its own
+/// (0700).
 ///
-/// Encrypted no further: who can read the user's files can read the keys. Keep the folder out of
-/// backups that others can read.
+/// The keys are not encrypted: anyone who can read the user's files can read them. Keep the folder
+/// out of backups that others can read.
 public final class FileKeyStore: CloudKeyStore {
     private enum Kind: String {
         case key
@@ -12,7 +13,7 @@ public final class FileKeyStore: CloudKeyStore {
         case fields
         case signIn = "sign-in"
 
-        /// What a file of any format begins with, then its number and a space.
+        /// The prefix of a file of any format; the format's number and a space follow.
         var prefix: String { "stratus-\(rawValue)-" }
         var header: String { prefix + "1 " }
 
@@ -28,18 +29,18 @@ public final class FileKeyStore: CloudKeyStore {
         "The folder of keys cannot be written; make it writable for its user."
 
     private let folder: URL
-    /// Puts the names in a folder on the disk, as `fsync` does the content of a file.
+    /// Makes the names in a folder durable, as `fsync` does the content of a file.
     private let synchronize: @Sendable (_ folder: URL) throws -> Void
 
-    /// - Parameter folder: made at the first key. By default `$XDG_DATA_HOME/stratus/keys`, else
-    ///   `~/.local/share/stratus/keys`.
+    /// - Parameter folder: created with the first key. By default `$XDG_DATA_HOME/stratus/keys`,
+    ///   else `~/.local/share/stratus/keys`.
     public convenience init(folder: URL? = nil) {
         self.init(
             folder: folder ?? Self.dataFolder.appendingPathComponent("keys"),
             synchronize: Self.synchronize)
     }
 
-    /// Where this user's programs keep what Stratus needs.
+    /// The folder in which this user's programs store Stratus's data.
     static var dataFolder: URL {
         let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].map {
             URL(fileURLWithPath: $0)
@@ -66,7 +67,8 @@ public final class FileKeyStore: CloudKeyStore {
     public func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
         let url = url(.key, account)
         let isNew = try write(key, .key, account) { draft in
-            // A link fails when its name exists, and never shows a file half written.
+            // `link` fails when the name exists, and the name never refers to a partly written
+            // file.
             guard link(draft, url.path) != 0 else { return true }
             guard errno == EEXIST else { throw Self.unwritable(url) }
             return false
@@ -80,7 +82,7 @@ public final class FileKeyStore: CloudKeyStore {
         let urls = [url(.key, account), url(.keyring, account)]
         try attempt(Self.writableSentence, urls[0]) {
             guard FileManager.default.fileExists(atPath: folder.path) else { return }
-            // With the files, drafts of them that a loss of power left behind.
+            // Also removes drafts that a loss of power left behind.
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
             where urls.contains(where: {
                 name == $0.lastPathComponent || name.hasPrefix($0.lastPathComponent + "+")
@@ -106,8 +108,8 @@ public final class FileKeyStore: CloudKeyStore {
 
     // MARK: Encrypted fields
 
-    // The file has a line for each field, its type and its key with a space between them: neither name
-    // can have one.
+    // The file has a line for each field: its type and its key, separated by a space, which neither
+    // name can contain.
 
     public func encryptedFields(
         of container: String, in environment: ContainerEnvironment
@@ -144,7 +146,7 @@ public final class FileKeyStore: CloudKeyStore {
 
     // MARK: Sign-ins
 
-    // The content is the sign-in's identifier, the user's record name and the token, a line each.
+    // The file has three lines: the sign-in's identifier, the user's record name and the token.
 
     public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? {
         let url = url(.signIn, place.fileNameParts)
@@ -182,7 +184,7 @@ public final class FileKeyStore: CloudKeyStore {
 
     // MARK: Files
 
-    /// Of several processes one at a time reads and then writes.
+    /// Runs a body that reads and then writes, in one process at a time.
     private func locked(_ url: URL, _ body: () throws -> Void) throws {
         try attempt(Self.writableSentence, url) {
             try makeFolder()
@@ -202,7 +204,7 @@ public final class FileKeyStore: CloudKeyStore {
 
     private func read(_ kind: Kind, _ url: URL, _ whenDamaged: String) throws -> [UInt8]? {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
-        // Only names are in it.
+        // The file of fields has only names, so access by others is removed rather than reported.
         if kind == .fields { DeviceFile.tighten(url.path) }
         let text = try attempt(
             "The file of keys cannot be read; make it readable for its user.", url
@@ -232,8 +234,8 @@ public final class FileKeyStore: CloudKeyStore {
         return bytes
     }
 
-    /// Writes a draft, flushed to the disk, and lets `place` give it its name. No draft stays behind,
-    /// whatever fails.
+    /// Writes a draft, flushes it to the disk, and lets `place` move it to its name. The draft is
+    /// removed whatever fails.
     private func write<Value>(
         _ bytes: [UInt8], _ kind: Kind, _ account: CloudKeyAccount,
         place: (_ draft: String) throws -> Value
@@ -247,7 +249,7 @@ public final class FileKeyStore: CloudKeyStore {
         try attempt(Self.writableSentence, url) {
             try makeFolder()
             var path = Array((url.path + "+XXXXXX").utf8CString)
-            // A file that nobody else has, of mode 0600.
+            // A new file of mode 0600.
             let descriptor = mkstemp(&path)
             guard descriptor >= 0 else { throw Self.unwritable(url) }
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -266,8 +268,8 @@ public final class FileKeyStore: CloudKeyStore {
         }
     }
 
-    /// Makes the folder, and all on the way to it, so that they are on the disk. An older one that
-    /// others may look into is closed to them.
+    /// Creates the folder and its parents durably. Access by other users to an existing folder is
+    /// removed.
     private func makeFolder() throws {
         defer { DeviceFile.tighten(folder.path, isFolder: true) }
         var missing: [URL] = []
@@ -286,11 +288,11 @@ public final class FileKeyStore: CloudKeyStore {
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unwritable(folder) }
         defer { close(descriptor) }
-        // A file system that knows no such thing says EINVAL.
+        // A file system that cannot flush folders returns EINVAL.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw unwritable(folder) }
     }
 
-    /// Container, environment and user, with what no file name should have written as hexadecimals.
+    /// The file's name: container, environment and user, with unsafe characters in hexadecimal.
     private func url(_ kind: Kind, _ account: CloudKeyAccount) -> URL {
         url(kind, [account.container, account.environment.rawValue, account.user])
     }

@@ -1,7 +1,7 @@
 import StratusRecords
 import Synchronization
 
-/// Keeps keys as long as it lives: for tests, and for processes that fetch their key elsewhere.
+/// Stores keys in memory: for tests, and for processes that get their key from elsewhere.
 public final class MemoryKeyStore: CloudKeyStore {
     private struct Kept {
         var key: [UInt8]?

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// An account's key as a person writes it down: 14 groups of four letters and digits.
+/// An account's key in a form that a person can write down: 14 groups of four letters and digits.
 ///
 /// Crockford's alphabet without I, L, O and U; the last three bytes are a checksum.
 enum RecoveryKey {

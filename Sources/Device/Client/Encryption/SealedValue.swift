@@ -3,21 +3,22 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// An encrypted value as the service keeps it: the bytes of an `ENCRYPTED BYTES` field.
+/// An encrypted value as the service stores it: the bytes of an `ENCRYPTED BYTES` field.
 ///
-/// Format 1: the bytes `SV1` and 0, the key's mark (4 bytes), then AES-GCM with a 256-bit key: nonce (12),
-/// ciphertext, tag (16). The plain text is the field as the protocol writes it, filled up with
-/// spaces to a multiple of 64 bytes. Bound to the container, zone, record and field, so that the
-/// service can move no value elsewhere.
+/// Format 1: the bytes `SV1` and 0, the key's mark (4 bytes), then AES-GCM with a 256-bit key:
+/// nonce (12), ciphertext, tag (16). The plain text is the field in the protocol's form, padded
+/// with spaces to a multiple of 64 bytes. The value is bound to its container, zone, record and
+/// field, so that the service cannot move it elsewhere.
 struct SealedValue {
     private static let header: [UInt8] = [0x53, 0x56, 0x31, 0x00]
-    /// Before bytes in the clear, where they could be taken for something else; see ``local(_:)``.
+    /// The prefix of plain bytes where they could be mistaken for a sealed value; see
+    /// ``local(_:)``.
     private static let openHeader: [UInt8] = [0x53, 0x56, 0x31, 0x01]
     private static let markCount = 4
     private static let paddingBytes = 64
     private static let fieldName = "v"
 
-    /// What a value belongs to.
+    /// The field that a value is bound to.
     struct Place {
         var container: String
         var owner: String
@@ -41,9 +42,10 @@ struct SealedValue {
 
     // MARK: In archives and caches
 
-    // There values in the clear stand beside sealed ones, and an app's bytes may begin like either.
+    // Archives and caches have plain values beside sealed ones, and an app's bytes may begin like
+    // either.
 
-    /// Bytes in the clear, so that nobody takes them for a sealed value.
+    /// Plain bytes with a prefix, so that they are not mistaken for a sealed value.
     static func local(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: header) || bytes.starts(with: openHeader) ? openHeader + bytes : bytes
     }
@@ -63,7 +65,7 @@ struct SealedValue {
         text += [UInt8](repeating: UInt8(ascii: " "), count: missing)
         let box = try AES.GCM.seal(
             Data(text), using: key.symmetricKey, authenticating: place.bytes)
-        // With the library's own nonce there is always a combined form.
+        // With the library's 12-byte nonce the combined form is never nil.
         return header + key.mark + (box.combined.map { [UInt8]($0) } ?? [])
     }
 
@@ -73,7 +75,7 @@ struct SealedValue {
     static func opened(_ bytes: [UInt8], with key: ZoneKey, at place: Place) -> FieldValue? {
         let start = header.count + markCount
         guard isSealed(bytes), bytes.count > start, mark(of: bytes) == key.mark else { return nil }
-        // Whatever is wrong with the value, it is the same to whoever reads it: there is none.
+        // Why the value cannot be opened makes no difference to an app, which reads nil.
         guard let box = try? AES.GCM.SealedBox(combined: bytes[start...]),
             let text = try? AES.GCM.open(
                 box, using: key.symmetricKey, authenticating: place.bytes),

@@ -1,9 +1,10 @@
 import Foundation
 import StratusRecords
 
-/// The key of a shared zone in its link: behind the `#`, which no program sends to a service.
+/// The key of a shared zone in the fragment of the share's link, which programs do not send to a
+/// service.
 ///
-/// `…#Title~` and 43 letters of base64url. A link without it works as ever; encrypted values are
+/// `…#Title~` and 43 letters of base64url. A link without a key works too; encrypted values are
 /// then not readable until the whole link is opened.
 enum ShareLinkKey {
     private static let letterCount = 43
@@ -11,11 +12,12 @@ enum ShareLinkKey {
     static func link(_ url: URL, with key: ZoneKey) -> URL {
         let (text, title, _) = parts(url)
         let letters = Base64.addressText(key.bytes)
-        // The letters are all allowed in a fragment, so only an odd original can fail: it stays.
+        // All letters of the key are allowed in a fragment, so this fails only if the original link
+        // is unusual: it is then returned unchanged.
         return URL(string: "\(text)#\(title)~\(letters)") ?? url
     }
 
-    /// The key of a link; nil when it has none.
+    /// The key in a link; nil when it has none.
     static func key(in url: URL) -> ZoneKey? {
         parts(url).key
     }

@@ -3,8 +3,8 @@ import Foundation
 
 /// The keys of the zones that others share with a user.
 ///
-/// A zone has several where the user once replaced one: the first writes, all read. Nothing but
-/// ``replace(_:of:keepsFormer:)``, the act of a person, changes the first key of a zone.
+/// A zone has several if the user replaced one: the first encrypts, all decrypt. The first key of a
+/// zone changes only by ``replace(_:of:keepsFormer:)``, a person's decision.
 struct SharedZoneKeys: Equatable, Sendable {
     struct Zone: Hashable, Sendable {
         var owner: String
@@ -26,7 +26,7 @@ struct SharedZoneKeys: Equatable, Sendable {
         var replacements = 0
     }
 
-    /// A key as ``sealed(with:for:)`` writes it; a zone's keys in their order.
+    /// A key as ``sealed(with:for:)`` writes it; a zone's keys are written in order.
     private struct Entry: Codable {
         var owner: String
         var zone: String
@@ -38,17 +38,17 @@ struct SharedZoneKeys: Equatable, Sendable {
 
     init() {}
 
-    /// The keys of a zone, the one that writes first; none where the device knows none.
+    /// The keys of a zone, first the one that encrypts; empty if the device has none.
     subscript(zone: Zone) -> [ZoneKey] { zones[zone]?.list ?? [] }
 
-    /// Keeps the first key of a zone; does nothing where there is one already.
+    /// Adds the first key of a zone; does nothing if there is one already.
     mutating func add(_ key: ZoneKey, of zone: Zone) {
         if zones[zone] == nil { zones[zone] = Keys(list: [key]) }
     }
 
-    /// Lets a key write.
+    /// Makes a key the one that encrypts.
     ///
-    /// - Parameter keepsFormer: whether the keys so far go on reading.
+    /// - Parameter keepsFormer: whether the former keys still decrypt.
     mutating func replace(_ key: ZoneKey, of zone: Zone, keepsFormer: Bool) {
         let former = self[zone].filter { $0 != key && keepsFormer }
         guard self[zone] != [key] + former else { return }
@@ -56,8 +56,8 @@ struct SharedZoneKeys: Equatable, Sendable {
             list: [key] + former, replacements: (zones[zone]?.replacements ?? 0) + 1)
     }
 
-    /// Takes over what another of the user's devices knows, or what a service shows of an earlier
-    /// time: zones that are new here, and keys that the user replaced there.
+    /// Merges the keyring of another device, or an earlier one that a service returned: adds zones
+    /// that are new here, and keys that the user replaced there.
     mutating func merge(_ others: SharedZoneKeys) {
         zones.merge(others.zones) { $1.replacements > $0.replacements ? $1 : $0 }
     }
@@ -88,7 +88,8 @@ struct SharedZoneKeys: Equatable, Sendable {
     /// Reads what ``sealed(with:for:)`` wrote; no keys where it was damaged or forged, as if the
     /// zones had never been shared.
     init(sealed: [UInt8]?, with key: AccountKey, for user: String) {
-        // Damaged or forged: as if the zones had never been shared.
+        // Damaged or forged: no keys. Encrypted values of these zones read as nil, and the user can
+        // open the shares' links again.
         guard let sealed, let box = try? AES.GCM.SealedBox(combined: sealed),
             let data = try? AES.GCM.open(
                 box, using: key.keyringKey, authenticating: Data(user.utf8)),

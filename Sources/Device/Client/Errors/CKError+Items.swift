@@ -1,16 +1,16 @@
 import Foundation
 
-// What apps ask of an error, and used to write themselves.
+// Questions about an error that apps otherwise answer with code of their own.
 
 extension CKError {
-    /// The error with those of its items: itself, or what is inside a `partialFailure`.
+    /// The errors of the items inside a `partialFailure`; for any other error, the error itself.
     var leaves: [CKError] {
         guard code == .partialFailure else { return [self] }
         return (partialErrorsByItemID ?? [:]).values.compactMap { $0 as? CKError }
             .flatMap(\.leaves)
     }
 
-    /// Whether this error, or that of an item in it, is of a code.
+    /// Whether this error, or that of an item in it, has a code.
     ///
     /// ```swift
     /// catch let error as CKError where error.contains(.zoneNotFound) { … }
@@ -19,16 +19,16 @@ extension CKError {
         self.code == code || leaves.contains { $0.code == code }
     }
 
-    /// Whether something that was asked for is not there: a record, or its zone.
+    /// Whether a requested record or its zone does not exist.
     public var isNotFound: Bool { contains(.unknownItem) || isZoneMissing }
 
-    /// Whether a zone is not there, because it was never made, or because it was deleted.
+    /// Whether a zone does not exist, because it was never created or was deleted.
     public var isZoneMissing: Bool { contains(.zoneNotFound) || contains(.userDeletedZone) }
 
-    /// Whether somebody else changed a record meanwhile; see ``conflicts``.
+    /// Whether a record was changed on the service meanwhile; see ``conflicts``.
     public var hasConflict: Bool { contains(.serverRecordChanged) }
 
-    /// Whether the same request may succeed later, without anything being changed.
+    /// Whether the same request may succeed later without a change.
     public var mayPass: Bool { leaves.contains(where: \.isTransient) }
 
     /// Seconds to wait before any part of the request is repeated: the longest of its items' waits.
@@ -61,7 +61,7 @@ extension CKError {
     }
 }
 
-/// Two versions of a record, and the one from which both come.
+/// Two versions of a record and their common ancestor.
 public struct RecordConflict: Sendable {
     /// Which version a field is taken from.
     public enum Side: Hashable, Sendable {
@@ -69,7 +69,7 @@ public struct RecordConflict: Sendable {
         case server
     }
 
-    /// The record as both last agreed on it; nil when both made it.
+    /// The common ancestor of both versions; nil when both sides created the record.
     public var ancestor: CKRecord?
     /// The record that was to be saved.
     public var client: CKRecord
@@ -82,7 +82,7 @@ public struct RecordConflict: Sendable {
         self.server = server
     }
 
-    /// Fields that both sides changed, each to another value; plain and encrypted ones.
+    /// The fields, plain and encrypted, that both sides changed to different values.
     public var contestedKeys: [CKRecord.FieldKey] {
         clientKeys.filter { key in
             Self.isDifferent(server, ancestor, key) && Self.isDifferent(server, client, key)
@@ -91,8 +91,8 @@ public struct RecordConflict: Sendable {
 
     /// The service's record with the client's changes, encrypted ones too: what to save next.
     ///
-    /// Fields that only one side changed are that side's. `ancestor`, `client` and `server` stay as
-    /// they are.
+    /// A field that only one side changed has that side's value. `ancestor`, `client` and `server`
+    /// are not changed.
     ///
     /// ```swift
     /// for conflict in error.conflicts {
@@ -112,7 +112,7 @@ public struct RecordConflict: Sendable {
                 ($0.values[key], $0.encryptedKeys.contains(key))
             }
             merged.state.withLock {
-                // A removal is of the kind that the service has.
+                // A removed field stays plain or encrypted as it is at the service.
                 let kind = value == nil ? $0.encryptedKeys.contains(key) : isEncrypted
                 $0.set(value, for: key, isEncrypted: kind)
             }
@@ -122,7 +122,8 @@ public struct RecordConflict: Sendable {
         return merged
     }
 
-    /// What the client changed, plain and encrypted: by comparison where there is an ancestor.
+    /// The fields, plain and encrypted, that the client changed: by comparison with the ancestor if
+    /// there is one.
     private var clientKeys: [CKRecord.FieldKey] {
         let (values, changes) = client.state.withLock { ($0.values.keys, $0.changes.keys) }
         guard ancestor != nil else { return values.sorted() }

@@ -4,8 +4,8 @@ import StratusRecords
 extension CKError {
     /// Makes an error of an `NSError` of the framework, as archives and logs have them.
     ///
-    /// - Parameter _nsError: its code and user info count; one of another domain, or with a code that is
-    ///   none of Apple's, becomes `internalError` with that error as its cause.
+    /// - Parameter _nsError: its code and user info are used; an error of another domain, or with a
+    ///   code that Apple does not define, becomes `internalError` with that error as its cause.
     public init(_nsError error: NSError) {
         if let known = CKError(bridging: error) {
             self = known
@@ -29,8 +29,8 @@ extension CKError {
 }
 
 #if !canImport(ObjectiveC)
-    // What lets `nsError as? CKError` and `catch let error as CKError` find the framework's errors in an
-    // NSError. On Apple's platforms the system does so for its own CKError.
+    // Makes `nsError as? CKError` and `catch let error as CKError` work with an NSError of the
+    // framework, as the system does on Apple's platforms for its own CKError.
     extension CKError: _ObjectiveCBridgeable {
         public func _bridgeToObjectiveC() -> NSError { _nsError }
 

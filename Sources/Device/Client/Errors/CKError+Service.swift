@@ -2,10 +2,11 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-// The one translation of everything that can go wrong below the framework into `CKError`.
+// Translates all errors from below the framework into `CKError`.
 
 extension CKError {
-    /// What an error of the service is about; the same word means different things for each.
+    /// The kind of item that a service error is about; the same error code has a different meaning
+    /// for each.
     enum Subject {
         case request
         case record
@@ -19,7 +20,7 @@ extension CKError {
 
     /// Translates an error of the service.
     ///
-    /// - Parameter address: where the service is, for sentences about what was set up wrongly.
+    /// - Parameter address: the service's address, for sentences about wrong configuration.
     init(
         _ error: ServiceError, about subject: Subject = .request, uuid: String? = nil,
         details: [String: Any] = [:], address: String? = nil
@@ -42,9 +43,9 @@ extension CKError {
         self.init(code, sentence + place.inBrackets, details: details, cause: error)
     }
 
-    /// Tells that a request needs an account, and how this device gets one.
+    /// The error of a request that needs an account; its sentence says how to sign in.
     ///
-    /// - Parameter sentence: what needs it.
+    /// - Parameter sentence: says what needs the account.
     package static func notSignedIn(_ sentence: String, at address: String?) -> CKError {
         let advice =
             " Call CKContainer.signIn(), run stratus-login, or set STRATUS_WEB_AUTH_TOKEN; or"
@@ -53,7 +54,8 @@ extension CKError {
             .notAuthenticated, sentence + advice + address.inBrackets, details: address.asDetail)
     }
 
-    /// What no timer could measure would end the process of whoever waits for it.
+    /// Limits the wait: a duration that a timer cannot represent would crash the process that
+    /// waits.
     private static func measured(_ seconds: Double) -> NSNumber {
         NSNumber(value: max(0, min(seconds, longestRetryAfterSeconds)))
     }
@@ -69,7 +71,8 @@ extension CKError {
         case .badRequest: .invalidArguments
         case .changeTokenExpired: .changeTokenExpired
         case .conflict, .exists: .serverRecordChanged
-        // Natively a fault of the service shows as "Server Rejected Request" (15/2000).
+        // On Apple's platforms a fault of the service appears as "Server Rejected Request"
+        // (15/2000).
         case .internalError: .serverRejectedRequest
         case .notFound: subject == .zone ? .zoneNotFound : .unknownItem
         case .quotaExceeded: .quotaExceeded
@@ -83,7 +86,7 @@ extension CKError {
         }
     }
 
-    /// Translates whatever a transport threw.
+    /// Translates any error that a transport threw.
     init(requestFailedWith error: any Error) {
         switch error {
         case let error as CKError: self = error
@@ -121,7 +124,7 @@ extension CKError {
         self.init(code, sentence, details: details, cause: error.urlError ?? error)
     }
 
-    /// For answers that are not the protocol's, as proxies give them.
+    /// The code for answers that are not the protocol's, such as those of proxies.
     private static func code(httpStatus: Int?) -> Code {
         switch httpStatus {
         case 401, 421: .notAuthenticated
@@ -137,7 +140,7 @@ extension CKError {
         CKError(.operationCancelled, "The operation was cancelled.")
     }
 
-    /// Whether the same request may succeed a little later, without anything being changed.
+    /// Whether the same request may succeed a little later without a change.
     var isTransient: Bool {
         switch code {
         case .networkUnavailable, .networkFailure, .serverResponseLost, .serviceUnavailable,
@@ -149,22 +152,23 @@ extension CKError {
 }
 
 extension String? {
-    /// An address as an error has it.
+    /// The address as an entry of an error's user info.
     fileprivate var asDetail: [String: Any] { map { [CKError.addressKey: $0] } ?? [:] }
 
-    /// An address as it ends a sentence.
+    /// The address in brackets, to end a sentence.
     fileprivate var inBrackets: String { map { " (\($0))" } ?? "" }
 }
 
 extension ServiceError {
-    /// Whether the app's address, token or environment may be the mistake.
+    /// Whether the cause may be a wrong address, token or environment.
     fileprivate var isAboutSetup: Bool {
         advice != nil || code == .authenticationFailed || code == .authenticationRequired
     }
 
-    /// What to do where the service's words, which are Apple's, do not tell; they come first.
+    /// The service's reason, which is in Apple's words, followed by what to do where the reason
+    /// does not say it.
     fileprivate var advice: String? {
-        // A wrong password, or an address that a token is not for: the sentence says so itself.
+        // A reason that ends with a period, such as for a wrong password, already says what to do.
         if code == .authenticationFailed, !reason.hasSuffix(".") {
             return reason + ": the service takes no such token for this container and environment."
                 + " Set STRATUS_API_TOKEN to one that `stratus token create` made for them;"
@@ -183,8 +187,8 @@ extension ServiceError {
 }
 
 extension TransportError {
-    /// The same in the words of Foundation's loading system, which apps look for under an error of
-    /// the network; this one is its cause.
+    /// The `URLError` that apps look for as the cause of a network error; its own cause is this
+    /// error.
     fileprivate var urlError: URLError? {
         let code: URLError.Code? =
             switch code {
@@ -199,7 +203,7 @@ extension TransportError {
 }
 
 extension CKError {
-    /// Gathers the errors of items, for the completion blocks that know only one error.
+    /// Combines the errors of items, for completion blocks that take one error.
     ///
     /// - Returns: nil when there are none.
     package static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {

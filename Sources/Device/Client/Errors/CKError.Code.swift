@@ -1,7 +1,7 @@
 import StratusRecords
 
 extension CKError {
-    /// What went wrong. The raw values are Apple's.
+    /// The code of an error. The raw values are Apple's.
     public typealias Code = FrameworkErrorCode
 
     public static var internalError: Code { .internalError }

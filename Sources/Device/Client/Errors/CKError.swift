@@ -8,14 +8,16 @@ public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
 public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
 public let CKErrorRetryAfterKey = "CKRetryAfter"
 public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
-/// With `changeTokenExpired`, an extension of this framework: ``CKError/lastIntactVersion``.
+/// The key of ``CKError/lastIntactVersion`` in the user info of `changeTokenExpired`; not in
+/// CloudKit.
 public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
 
 /// An error of the framework.
 ///
-/// A plain struct with Apple's shape: Foundation on Linux recurses without end when it hashes a
-/// bridged error. An `NSError` of ``CKErrorDomain`` can be cast to it. `@unchecked Sendable`: the values in
-/// ``userInfo`` are value types, errors and objects of this module, which are Sendable themselves.
+/// A plain struct with the members of Apple's: Foundation on Linux recurses endlessly when it
+/// hashes a bridged error. An `NSError` of ``CKErrorDomain`` can be cast to it. `@unchecked
+/// Sendable`: the values in ``userInfo`` are value types, errors and objects of this module, which
+/// are Sendable themselves.
 public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {
     public let code: Code
     public let userInfo: [String: Any]
@@ -58,17 +60,17 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
         (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue
     }
 
-    /// With `changeTokenExpired`: the last version of the history that this device and the service have in
-    /// common, an extension of this framework.
+    /// With `changeTokenExpired`: the last version of the history that this device and the service
+    /// have in common. Not in CloudKit.
     ///
-    /// A record's version is what its `recordChangeTag` has before the dot, in base 36. A record that was
-    /// received at or below the last intact version, and that is missing now, was deleted; one above it may
-    /// have been lost. Nil counts as 0: nothing is known to be common.
+    /// A record's version is the part of its `recordChangeTag` before the dot, in base 36. A record
+    /// that was received at or below the last intact version and is missing now was deleted; one
+    /// above it may have been lost. Nil counts as 0: no common history is known.
     public var lastIntactVersion: Int64? {
         (userInfo[CKErrorLastIntactVersionKey] as? NSNumber)?.int64Value
     }
 
-    /// Equal are errors of the same code.
+    /// Errors are equal if they have the same code.
     public static func == (left: CKError, right: CKError) -> Bool {
         left.code == right.code
     }
@@ -99,7 +101,7 @@ extension CKError: CustomStringConvertible {
         return "<CKError \(code) (\(code.rawValue))\(reason)\(details)>"
     }
 
-    /// The first errors of the items, and how many there are besides.
+    /// The first errors of the items, and the number of further ones.
     private var itemDescriptions: [String] {
         let shown = 5
         let all = (partialErrorsByItemID ?? [:]).map { "\($0.key.base) = \($0.value)" }.sorted()

@@ -4,7 +4,7 @@ import Foundation
 final class JournalWriter {
     let coder = NSKeyedArchiver(requiringSecureCoding: true)
     private let folder: URL
-    /// Tells the files of this piece from those of others.
+    /// Prefix of the names of this piece's files, unique in the journal.
     private let name: String
     private var fileCount = 0
 
@@ -18,7 +18,7 @@ final class JournalWriter {
         return coder.encodedData
     }
 
-    /// Writes a list; nil is nothing.
+    /// Writes a list; writes nothing for nil.
     func write<Object: NSObject & NSCoding>(_ objects: [Object]?, _ key: String) throws {
         guard let objects else { return }
         coder.encode(Int64(objects.count), forKey: key)
@@ -29,7 +29,7 @@ final class JournalWriter {
 
     /// Writes one result for each item.
     ///
-    /// - Parameter keepsFiles: whether copies of the files of assets are kept beside.
+    /// - Parameter keepsFiles: whether the files of assets are copied into the journal.
     func write<Key: NSObject & NSCoding, Value: NSObject & NSCoding>(
         _ results: [(Key, Result<Value, any Error>)], _ key: String, keepsFiles: Bool = false
     ) throws {
@@ -48,14 +48,14 @@ final class JournalWriter {
         }
     }
 
-    /// Writes one result for each item, where success says no more.
+    /// Writes one result for each item, where success has no value.
     func write<Key: NSObject & NSCoding>(
         _ results: [(Key, Result<Void, any Error>)], _ key: String
     ) throws {
         try write(results.map { ($0.0, $0.1.map { NSNull() }) }, key)
     }
 
-    /// Writes an error with what a `CKError` of this module tells apps; causes are left out.
+    /// Writes an error with the public details of a `CKError`; causes are left out.
     func write(_ error: CKError, _ key: String) {
         coder.encode(Int64(error.code.rawValue), forKey: key)
         var details: [Any] = []
@@ -71,14 +71,15 @@ final class JournalWriter {
         coder.archive(tree: details, "\(key).details")
     }
 
-    /// Keeps copies of the files of a record's assets; they have the order of the fields' names.
+    /// Copies the files of a record's assets, in the order of the fields' names.
     func write(filesOf record: CKRecord, _ key: String) throws {
         let assets = record.assetsInOrder
         guard !assets.isEmpty else { return }
         coder.archive(try assets.map { try $0.fileURL.map(copy) ?? "" }, key)
     }
 
-    /// - Returns: the name of the copy; empty when there is no file, which is reported when it is needed.
+    /// - Returns: the name of the copy; empty when there is no file, which is reported when the
+    ///   file is used.
     private func copy(_ url: URL) throws -> String {
         let source = url.resolvingSymlinksInPath()
         guard FileManager.default.isReadableFile(atPath: source.path) else { return "" }
@@ -86,7 +87,7 @@ final class JournalWriter {
         let fileName = "asset-\(name)-\(fileCount)"
         let copy = folder.appendingPathComponent(fileName)
         if FileManager.default.fileExists(atPath: copy.path) {
-            // Of an earlier process that did not come to an end.
+            // A copy of an earlier process that ended before it finished.
             try FileManager.default.removeItem(at: copy)
         }
         try FileManager.default.copyItem(at: source, to: copy)
@@ -97,15 +98,15 @@ final class JournalWriter {
     }
 }
 
-/// Reads what a ``JournalWriter`` wrote.
+/// Reads a piece that a ``JournalWriter`` wrote.
 struct JournalReader {
     let coder: NSKeyedUnarchiver
     private let folder: URL
 
-    /// - Throws: what Foundation says of bytes that are no archive.
+    /// - Throws: Foundation's error for bytes that are not an archive.
     init(_ bytes: Data, folder: URL) throws {
         coder = try NSKeyedUnarchiver(forReadingFrom: bytes)
-        // The other policy ends the process.
+        // The default policy crashes the process.
         coder.decodingFailurePolicy = .setErrorAndReturn
         self.folder = folder
     }

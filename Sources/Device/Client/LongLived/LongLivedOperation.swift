@@ -2,13 +2,13 @@ import Foundation
 import StratusRecords
 import StratusRuntime
 
-/// An operation whose arguments and outcome can be kept on the disk.
+/// An operation whose arguments and outcome can be stored on the disk.
 ///
-/// While the process lives it is an operation like any other, but that its arguments are written
-/// before it is sent, and what it tells before it is reported. `Documentation/Decisions/0012-long-lived-operations.md`
-/// says why.
+/// While the process lives it differs from other operations only in that its arguments are written
+/// before it is sent, and its results before they are reported. Rationale:
+/// `Documentation/Decisions/0012-long-lived-operations.md`.
 protocol LongLivedOperation: CKDatabaseOperation {
-    /// What the app is reported at a time: a page, or all at once.
+    /// The results that are reported to the app at a time: one page, or all.
     associatedtype Page: Sendable
 
     func writeArguments(to writer: JournalWriter) throws
@@ -17,23 +17,23 @@ protocol LongLivedOperation: CKDatabaseOperation {
     static func write(_ page: Page, to writer: JournalWriter) throws
     static func readPage(from reader: JournalReader, assetFolder: AssetFolder) throws -> Page
 
-    /// Calls the blocks of items; on the callback queue.
+    /// Calls the items' blocks, on the callback queue.
     func tell(_ page: Page)
 }
 
 extension LongLivedOperation {
-    /// Tells a page, when the one before it has been taken.
+    /// Reports a page to the app after the one before has been processed.
     func hand(_ page: Page) async throws {
-        // One page may be in the app's hands while the next is fetched; not more.
+        // The app may process one page while the next is fetched, but no more.
         await delivered()
         if isCancelled { throw CKError.cancelled }
         journal?.keep { try Self.write(page, to: $0) }
         deliver { self.tell(page) }
     }
 
-    /// Tells what was kept of an operation that ended.
+    /// Reports the stored outcome of an operation that ended.
     ///
-    /// - Returns: false for one that did not; it is to be performed.
+    /// - Returns: false if the operation did not end and must be performed.
     /// - Throws: the error with which it ended.
     fileprivate func replay(_ journal: OperationJournal) async throws -> Bool {
         guard let end = OperationJournal.end(in: journal.folder), let pieces = journal.outcome()
@@ -63,14 +63,14 @@ extension LongLivedOperation {
     }
 }
 
-/// Where the continuation of an operation comes from.
+/// The journal of an operation that an earlier process began, and its account.
 struct OperationOrigin: Sendable {
     var author: String
     var folder: URL
 }
 
 extension CKOperation {
-    /// Performs the operation, or tells what was kept of one that ended.
+    /// Performs the operation, or reports the stored outcome of one that ended.
     func performOrReplay() async throws {
         guard effectiveConfiguration.isLongLived == true || origin != nil,
             let operation = self as? any LongLivedOperation,
@@ -82,7 +82,8 @@ extension CKOperation {
         try await perform()
     }
 
-    /// Keeps how the operation ended, before the app is reported; a cancelled one is forgotten.
+    /// Stores how the operation ended, before it is reported to the app; removes the journal of a
+    /// cancelled one.
     func keepEnd(_ error: CKError?) {
         if isCancelled {
             (journal ?? origin.flatMap { OperationJournal.opened($0.folder) })?.forget()
@@ -93,9 +94,9 @@ extension CKOperation {
 }
 
 extension CKDatabaseOperation {
-    /// Begins the journal, or goes on with the one of an earlier process.
+    /// Creates the journal, or continues that of an earlier process.
     ///
-    /// - Returns: nil when the disk does not take it; the operation is then like any other.
+    /// - Returns: nil when it cannot be written; the operation then runs without one.
     fileprivate func openedJournal() async throws -> OperationJournal? {
         guard let operation = self as? any LongLivedOperation else { return nil }
         let (database, core) = (effectiveDatabase, effectiveDatabase.core)
@@ -118,7 +119,8 @@ extension CKDatabaseOperation {
             deliver { self.longLivedOperationWasPersistedBlock?() }
             return journal
         } catch {
-            // The operation itself needs no journal: it runs as any other (decision 12).
+            // The operation itself needs no journal and runs without one (decision 12); the log
+            // says so.
             OperationFolder.log.warning(
                 "The folder of long-lived operations cannot be written, and this one"
                     + " is not kept; make it writable.",
@@ -140,7 +142,7 @@ extension CKDatabaseOperation {
         if changes, age > OperationFolder.operationLifetimeSeconds,
             OperationJournal.end(in: url) == nil
         {
-            // It ends here, so nothing of it is kept.
+            // The operation ends here, so its journal is removed.
             journal.forget()
             throw CKError(
                 .serverResponseLost,
@@ -154,7 +156,7 @@ extension CKDatabaseOperation {
 }
 
 extension ContainerCore {
-    /// Whose operations are at hand.
+    /// The account of the operations of a container.
     func operationAccount(
         scope: CKDatabase.Scope?, pace: RequestPace
     ) async throws -> OperationAccount {

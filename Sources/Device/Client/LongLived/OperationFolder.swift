@@ -3,27 +3,27 @@ import Logging
 import StratusRecords
 import StratusRuntime
 
-/// Whose operations: a user's, in one environment of one container.
+/// The account that operations belong to: a user in one environment of one container.
 struct OperationAccount: Hashable, Sendable {
     var container: String
     var environment: ContainerEnvironment
-    /// The user's record name; empty for nobody, who has the public database alone.
+    /// The user's record name; empty if nobody is signed in, who can use only the public database.
     var user: String
 }
 
-/// Where the journals of long-lived operations are: a folder for each account, in it one for each
-/// operation.
+/// The folder of the journals of long-lived operations: a folder for each account, in it one for
+/// each operation.
 ///
-/// Names that begin with a dot are of journals that are being made or removed. What is there and is
-/// no journal stays, is not listed, and is reported in the log.
+/// Names that begin with a dot belong to journals that are being created or removed. Other files
+/// that are not journals are left alone, are not listed, and are reported in the log.
 struct OperationFolder: Sendable {
     static let log = Logger(label: "stratus.operations")
-    /// Seconds from the end of an operation that its outcome is kept, as Apple documents.
+    /// Seconds that an operation's outcome is kept after its end, as Apple documents.
     static let outcomeSeconds: TimeInterval = 86_400
-    /// Seconds from the beginning after which an operation that did not end is not sent again: the
-    /// service knows a repeated request for seven days.
+    /// Seconds from its start after which an operation that did not end is not sent again: the
+    /// service recognizes a repeated request for seven days.
     static let operationLifetimeSeconds: TimeInterval = 6 * 86_400
-    /// Seconds after which an operation that nobody went on with is removed.
+    /// Seconds after which an operation that no process continued is removed.
     static let abandonedSeconds: TimeInterval = 30 * 86_400
 
     let root: URL
@@ -38,14 +38,15 @@ struct OperationFolder: Sendable {
 
     // MARK: What is there
 
-    /// The operations of an account that can be gone on with, or are at work, the oldest first.
+    /// The operations of an account that are running or can be continued, the oldest first.
     func operationIDs(of account: OperationAccount) -> [CKOperation.ID] {
         let folder = url(of: account)
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         } catch {
-            // No folder, no operations.
+            // The folder does not exist until an operation is stored, or it cannot be read: no
+            // operations are listed.
             return []
         }
         var found: [(id: CKOperation.ID, date: Date)] = []
@@ -62,7 +63,7 @@ struct OperationFolder: Sendable {
         return found.sorted { ($0.date, $0.id) < ($1.date, $1.id) }.map(\.id)
     }
 
-    /// What is kept of an operation; nil when there is nothing, or nothing that can be read.
+    /// The description of an operation; nil when it does not exist or cannot be read.
     func description(
         of id: CKOperation.ID, _ account: OperationAccount
     ) -> OperationJournal.Description? {
@@ -71,7 +72,7 @@ struct OperationFolder: Sendable {
         do {
             return try OperationJournal.description(in: url)
         } catch {
-            // As if it were not there: one damaged file must not hide the others.
+            // Treated as missing and logged, so that one damaged file does not hide the others.
             Self.log.warning(
                 "What is kept of a long-lived operation cannot be read; remove it.",
                 metadata: ["path": "\(url.path)", "error": "\(error)"])
@@ -79,7 +80,7 @@ struct OperationFolder: Sendable {
         }
     }
 
-    /// Removes what is too old.
+    /// Removes an operation that is too old.
     private func isOver(_ description: OperationJournal.Description, _ url: URL) -> Bool {
         let now = world.now
         if let end = OperationJournal.end(in: url) {
@@ -87,7 +88,7 @@ struct OperationFolder: Sendable {
         } else if now.timeIntervalSince(description.date) <= Self.abandonedSeconds {
             return false
         }
-        // Who runs it has a lock; without one it is nobody's.
+        // A process that runs the operation holds its lock; if the lock is free, no process does.
         guard let journal = OperationJournal.opened(url) else { return false }
         journal.forget()
         return true
@@ -102,15 +103,16 @@ struct OperationFolder: Sendable {
             }
             try FileManager.default.removeItem(at: url)
         } catch {
-            // Another process was faster, or it stays: it is not listed either way.
+            // Another process removed it first, or it cannot be removed: it is not listed either
+            // way, and removing it is tried again at the next listing.
         }
     }
 
     // MARK: Journals
 
-    /// Begins a journal.
+    /// Creates a journal.
     ///
-    /// - Throws: what the disk says.
+    /// - Throws: the error of writing to the disk.
     func make(
         _ id: CKOperation.ID, of account: OperationAccount,
         describe: (JournalWriter) throws -> Void
@@ -126,7 +128,7 @@ struct OperationFolder: Sendable {
         do {
             return try OperationJournal.make(in: draft, movedTo: url(of: id, account), describe)
         } catch {
-            // Not listed; if it stays, it is removed after a day.
+            // The draft is not listed. If it cannot be removed now, it is removed after a day.
             try? FileManager.default.removeItem(at: draft)
             throw error
         }

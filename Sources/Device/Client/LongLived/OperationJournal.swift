@@ -2,26 +2,26 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// What is kept on the disk of one long-lived operation, in a folder of its own (0700).
+/// The files of one long-lived operation, in a folder of its own (0700).
 ///
-/// * `description`: who began the operation, where and when, and its arguments. Locked by the process
-///   that runs the operation.
-/// * `outcome`: what it reported so far, page by page.
+/// * `description`: the account, device and time at which the operation began, and its arguments.
+///   Locked by the process that runs the operation.
+/// * `outcome`: the results it has reported so far, page by page.
 /// * `end`: written last; without it the operation did not end, and `outcome` is not used.
-/// * `asset-…`: files of assets in the arguments and the outcome.
+/// * `asset-…`: the files of assets in the arguments and the outcome.
 ///
-/// A file begins with the format's name. Then come pieces: their length (8 bytes, big-endian), their
-/// SHA-256, and a keyed archive.
+/// A file begins with the format's name. Pieces follow, each with its length (8 bytes, big-endian),
+/// its SHA-256 and a keyed archive.
 final class OperationJournal: Sendable {
     static let format = Data("stratus-operation-1\n".utf8)
     private static let digestBytes = 32
 
-    /// What a description says.
+    /// The content of a description.
     struct Description {
         var author: String
         var deviceID: String
         var date: Date
-        /// The rest is the operation's own.
+        /// Reads the operation's own arguments, which follow.
         var reader: JournalReader
     }
 
@@ -31,10 +31,10 @@ final class OperationJournal: Sendable {
         var error: CKError?
     }
 
-    /// What the disk has is not what was written there.
+    /// The file's content differs from what was written.
     struct Damaged: Error {}
 
-    /// `@unchecked Sendable`: used only behind the mutex.
+    /// `@unchecked Sendable`: reached only through the mutex `files`.
     private struct Files: @unchecked Sendable {
         var lock: FileHandle
         var outcome: FileHandle?
@@ -45,7 +45,7 @@ final class OperationJournal: Sendable {
     }
 
     let folder: URL
-    /// The device that began the operation, where that is another one than this.
+    /// The ID of the device that began the operation, if it is not this connection's.
     private let device = Mutex<String?>(nil)
     private let files: Mutex<Files>
 
@@ -61,8 +61,8 @@ final class OperationJournal: Sendable {
 
     // MARK: Beginning
 
-    /// Writes a description in a folder of another name, flushed to the disk, then gives the folder
-    /// its own.
+    /// Writes a description into a draft folder, flushes it to the disk, and then renames the
+    /// folder.
     static func make(
         in draft: URL, movedTo folder: URL, _ describe: (JournalWriter) throws -> Void
     ) throws -> OperationJournal {
@@ -78,7 +78,8 @@ final class OperationJournal: Sendable {
         return OperationJournal(folder, lock: lock)
     }
 
-    /// Takes a journal to go on with it; nil while another does, or when there is none.
+    /// Opens and locks a journal to continue it; nil while it is locked elsewhere, or when it does
+    /// not exist.
     static func opened(_ folder: URL) -> OperationJournal? {
         locked(folder.appendingPathComponent("description")).map {
             OperationJournal(folder, lock: $0)
@@ -108,7 +109,7 @@ final class OperationJournal: Sendable {
 
     // MARK: The outcome
 
-    /// Forgets what an earlier process was reported of an operation that did not end.
+    /// Discards the results that an earlier process received of an operation that did not end.
     func beginOutcome() {
         do {
             try files.withLock { files in
@@ -129,9 +130,9 @@ final class OperationJournal: Sendable {
         }
     }
 
-    /// Keeps what the app is reported next, before it is reported.
+    /// Stores the results that are reported to the app next.
     ///
-    /// When the disk has no room the operation goes on; only, its outcome is not kept then.
+    /// If the disk is full the operation continues, but its outcome is not kept.
     func keep(_ write: (JournalWriter) throws -> Void) {
         let number = files.withLock { files in
             files.pageCount += 1
@@ -154,7 +155,7 @@ final class OperationJournal: Sendable {
         }
     }
 
-    /// Keeps that the operation ended.
+    /// Stores that the operation ended.
     func end(_ error: CKError?, at date: Date) {
         guard !files.withLock({ $0.isIncomplete || $0.isForgotten }) else { return }
         do {
@@ -168,7 +169,8 @@ final class OperationJournal: Sendable {
             }
             try Self.flush(folder)
         } catch {
-            // Without an end the next process does it again, under the same identifier.
+            // Logged. Without an end the next process performs the operation again, with the same
+            // identifier.
             warn(error)
         }
     }
@@ -180,11 +182,12 @@ final class OperationJournal: Sendable {
             metadata: ["path": "\(folder.path)", "error": "\(error)"])
     }
 
-    /// How the operation ended; nil when it did not, or when that cannot be read.
+    /// How the operation ended; nil when it did not, or when the file cannot be read.
     static func end(in folder: URL) -> End? {
         let url = folder.appendingPathComponent("end")
         guard FileManager.default.fileExists(atPath: url.path),
-            // A damaged end is none: the operation is done again.
+            // A damaged end counts as none: the operation is performed again with the same
+            // identifier, so that the service applies it once.
             let bytes = try? PieceReader(url).next(),
             let reader = try? JournalReader(bytes, folder: folder),
             let date = reader.coder.archivedDate("date")
@@ -200,12 +203,12 @@ final class OperationJournal: Sendable {
             while try check.next() != nil {}
             return try PieceReader(url)
         } catch {
-            // Told by nil: the operation is done again.
+            // The caller gets nil and performs the operation again.
             return nil
         }
     }
 
-    /// Removes all that is kept; the operation is not listed any more.
+    /// Removes the journal; the operation is no longer listed.
     func forget() {
         guard
             files.withLock({ files in
@@ -252,7 +255,7 @@ final class OperationJournal: Sendable {
         return piece + bytes
     }
 
-    /// Reads the pieces of a file, one after the other.
+    /// Reads the pieces of a file in order.
     final class PieceReader {
         private let handle: FileHandle
         private var remainingBytes: UInt64
@@ -264,7 +267,7 @@ final class OperationJournal: Sendable {
             guard try read(UInt64(format.count)) == format else { throw Damaged() }
         }
 
-        /// - Throws: ``Damaged`` for what was not written so.
+        /// - Throws: ``Damaged`` when the content differs from what was written.
         func next() throws -> Data? {
             guard remainingBytes > 0 else { return nil }
             let length = try read(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -29,7 +29,7 @@ extension CKModifyRecordsOperation: LongLivedOperation {
         clientChangeTokenData = reader.coder.archivedData("clientChangeTokenData")
     }
 
-    // The files of saved assets are the app's own, and lie with the arguments.
+    // The files of saved assets are the app's own, and are stored with the arguments.
     static func write(_ page: RecordsModification, to writer: JournalWriter) throws {
         try writer.write(page.saves.map { ($0.recordID, $0.result) }, "saves")
         try writer.write(page.deletions.map { ($0.recordID, $0.result) }, "deletions")

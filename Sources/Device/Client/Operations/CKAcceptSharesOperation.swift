@@ -1,8 +1,9 @@
 import Foundation
 
-/// Joins shares, whose zones appear in the user's shared database then.
+/// Joins shares; their zones then appear in the user's shared database.
 ///
-/// Each share is joined in the container that its metadata names. Joining twice is joining once.
+/// Each share is joined in the container that its metadata names. Joining a share again has no
+/// effect.
 public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
@@ -30,7 +31,8 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         set { oldShareBlock = newValue }
     }
 
-    /// Called at the end; `partialFailure`, by the shares' links, when single ones failed.
+    /// Called at the end; the error is `partialFailure`, by the shares' links, when single ones
+    /// failed.
     @available(*, deprecated, message: "Use acceptSharesResultBlock.")
     public var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
         get { oldCompletionBlock }

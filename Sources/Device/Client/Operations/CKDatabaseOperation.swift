@@ -5,14 +5,14 @@ public class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
-    /// Nil is the private database of the configuration's container.
+    /// The database; nil means the private database of the configuration's container.
     public var database: CKDatabase? {
         didSet {
             if let database { configuration.container = database.container }
         }
     }
 
-    /// The way to the database, as the settings have it when the operation starts.
+    /// A session with the database, by the settings at the operation's start.
     func session() -> DatabaseSession {
         let database = effectiveDatabase
         var session = database.session(

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Finds the people in the user's address book; Stratus's service knows none, and nobody is found.
+/// Finds the people in the user's address book; finds nobody, because Stratus's service has no
+/// address book.
 ///
-/// Deprecated by Apple, where current systems find nobody either.
+/// Deprecated by Apple, whose current systems find nobody either.
 public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.

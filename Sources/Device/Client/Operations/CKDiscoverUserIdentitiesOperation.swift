@@ -1,8 +1,9 @@
 import Foundation
 
-/// Finds people by address or user record, as far as they agreed to be found in the container.
+/// Finds people by address or user record if they agreed to be found in the container.
 ///
-/// Nothing is told of who is not found. Deprecated by Apple, where current systems find nobody.
+/// Nothing is reported for people who are not found. Deprecated by Apple, whose current systems
+/// find nobody.
 public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
@@ -30,7 +31,7 @@ public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Se
         let results = try await containerSession.identities(for: userIdentityLookupInfos)
         deliver {
             self.forEach(results) { info, result in
-                // Who cannot be looked up is not found.
+                // A person whose lookup failed counts as not found.
                 if let identity = result.success, identity.hasiCloudAccount {
                     self.userIdentityDiscoveredBlock?(identity, info)
                 }

@@ -5,11 +5,11 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
-    /// Nil asks from the beginning.
+    /// The token to start from; nil starts from the beginning.
     public var previousServerChangeToken: CKServerChangeToken?
-    /// Zones of one answer; 0 lets the service decide.
+    /// The maximum number of zones in one answer; 0 lets the service decide.
     public var resultsLimit = 0
-    /// Whether the operation goes on until there is nothing more.
+    /// Whether the operation continues until there are no more changes.
     public var fetchAllChanges = true
 
     public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
@@ -20,7 +20,7 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
     /// reset.
     public var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock:
         ((CKRecordZone.ID) -> Void)?
-    /// Called after each answer but the last.
+    /// Called after each answer except the last.
     public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
     public var fetchDatabaseChangesResultBlock:
         ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
@@ -56,7 +56,7 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
     /// One answer.
     struct Page: Sendable {
         var changes: DatabaseChangesPage
-        /// Whether the operation goes on.
+        /// Whether another page follows.
         var isIntermediate: Bool
     }
 

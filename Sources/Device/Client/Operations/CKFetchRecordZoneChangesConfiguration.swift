@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// What is asked of one zone: `CKFetchRecordZoneChangesOperation.ZoneConfiguration` in code.
+/// The settings of a fetch of one zone's changes:
+/// `CKFetchRecordZoneChangesOperation.ZoneConfiguration` in code.
 public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying,
     Sendable
 {
@@ -27,19 +28,19 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
                 desiredKeys: desiredKeys))
     }
 
-    /// Nil asks from the beginning.
+    /// The token to start from; nil starts from the beginning.
     public var previousServerChangeToken: CKServerChangeToken? {
         get { state.withLock { $0.token } }
         set { state.withLock { $0.token = newValue } }
     }
 
-    /// Records of one answer; 0 lets the service decide.
+    /// The maximum number of records in one answer; 0 lets the service decide.
     public var resultsLimit: Int {
         get { state.withLock { $0.resultsLimit } }
         set { state.withLock { $0.resultsLimit = newValue } }
     }
 
-    /// Nil is all fields, empty is none but the system's.
+    /// The fields to fetch; nil fetches all, an empty list only the system's.
     public var desiredKeys: [CKRecord.FieldKey]? {
         get { state.withLock { $0.desiredKeys } }
         set { state.withLock { $0.desiredKeys = newValue } }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Fetches what changed in zones since their tokens, zone after zone.
+/// Fetches the changes in zones since their tokens, zone by zone.
 ///
-/// Zones are asked in groups, one request each; then each zone is followed to its end before the
-/// next is told. Pages are handed out as they come, the next one is fetched meanwhile, and none is
-/// kept.
+/// The first pages of a group of zones are fetched with one request; then each zone is fetched to
+/// its end before the next one is reported. Pages are reported as they arrive while the next one is
+/// fetched, and none is kept.
 public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
@@ -19,14 +19,14 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
 
     public var recordZoneIDs: [CKRecordZone.ID]?
     public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
-    /// Whether the operation goes on until there is nothing more.
+    /// Whether the operation continues until there are no more changes.
     public var fetchAllChanges = true
 
     /// Called for each changed record, oldest change first.
     public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
-    /// Called after each answer but a zone's last. The data is always nil: the protocol carries
-    /// none.
+    /// Called after each answer except a zone's last. The data is always nil, because the protocol
+    /// has no such data.
     public var recordZoneChangeTokensUpdatedBlock:
         ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
     /// Called once for each zone.
@@ -42,7 +42,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                 >
             ) -> Void
         )?
-    /// Succeeds unless the operation failed as a whole; what befell zones stands in their results.
+    /// Succeeds unless the operation failed as a whole; the errors of zones are in their own
+    /// results.
     public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)?
 
     private var oldRecordBlock: ((CKRecord) -> Void)?
@@ -115,7 +116,7 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         }
     }
 
-    /// Hands out a zone's first page and those that follow it.
+    /// Reports a zone's first page, then fetches and reports the others.
     private func follow(
         _ question: ZoneChangesQuestion, _ first: Result<ZoneChangesPage, CKError>,
         _ session: DatabaseSession
@@ -128,7 +129,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                 try await hand(Page(zoneID: question.zoneID, result: result))
                 return
             case .success(let answered):
-                // Not before those that come first are told: assets may take long.
+                // Completed only after the earlier zones were reported, because assets may take
+                // long.
                 let page = try await session.completed(answered)
                 let goesOn = page.moreComing && fetchAllChanges
                 try await hand(
@@ -141,11 +143,11 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         }
     }
 
-    /// One answer about one zone.
+    /// A page of one zone's changes.
     struct Page: Sendable {
         var zoneID: CKRecordZone.ID
         var result: Result<ZoneChangesPage, CKError>
-        /// Whether the operation goes on in the zone.
+        /// Whether another page of the zone follows.
         var isIntermediate = false
     }
 

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Fetches zones by identity, or all of a database.
+/// Fetches zones by ID, or all zones of a database.
 public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
-    /// Nil is all zones of the database.
+    /// The zones to fetch; nil fetches all zones of the database.
     public var recordZoneIDs: [CKRecordZone.ID]?
 
     public var perRecordZoneResultBlock:

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Fetches records by identity with one request.
+/// Fetches records by ID with one request.
 public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
     public var recordIDs: [CKRecord.ID]?
-    /// Nil is all fields, empty is none but the system's.
+    /// The fields to fetch; nil fetches all, an empty list only the system's.
     public var desiredKeys: [CKRecord.FieldKey]?
 
-    /// Called with the part of a record's assets that was received, and with 1.0 for each record that
-    /// was fetched; may go back when a request is repeated.
+    /// Called with the fraction of a record's assets that was received, and with 1.0 for each
+    /// fetched record; the fraction may decrease when a request is repeated.
     public var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
-    /// Called once for each identity.
+    /// Called once for each record ID.
     public var perRecordResultBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
     public var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)?

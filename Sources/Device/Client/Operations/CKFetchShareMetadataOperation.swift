@@ -1,18 +1,18 @@
 import Foundation
 
-/// Says what is behind the links of shares.
+/// Fetches the metadata of the shares behind links.
 ///
-/// The shares have to be in the operation's container. A link that leads nowhere, or is for others,
-/// is `CKError.unknownItem`; one that was sent to an address which may be the user's is
-/// `CKError.participantMayNeedVerification`.
+/// The shares have to be in the operation's container. A link that leads nowhere or is for other
+/// people fails with `CKError.unknownItem`; one that was sent to an address which may be the
+/// user's, with `CKError.participantMayNeedVerification`.
 public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
     public var shareURLs: [URL]?
-    /// Whether to fetch the root record too; a whole zone's share has none.
+    /// Whether to fetch the root record too; the share of a whole zone has none.
     public var shouldFetchRootRecord = false
-    /// Which keys of the root record; nil is all.
+    /// The keys of the root record to fetch; nil fetches all.
     public var rootRecordDesiredKeys: [CKRecord.FieldKey]?
 
     /// Called once for each link.
@@ -36,7 +36,7 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
         set { oldMetadataBlock = newValue }
     }
 
-    /// Called at the end; `partialFailure`, by link, when single ones failed.
+    /// Called at the end; the error is `partialFailure`, by link, when single ones failed.
     @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
     public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
         get { oldCompletionBlock }

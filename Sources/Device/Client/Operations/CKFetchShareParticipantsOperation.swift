@@ -1,9 +1,9 @@
 import Foundation
 
-/// Makes participants of people, to be added to a share.
+/// Looks up people as participants to add to a share.
 ///
-/// Everybody can be invited: the service does not tell whether an address has an account. It tells
-/// names and user records of those who agreed to be found.
+/// Anyone can be invited: the service does not reveal whether an address has an account. It returns
+/// the names and user records of people who agreed to be found.
 public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
@@ -32,7 +32,7 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
         set { oldParticipantBlock = newValue }
     }
 
-    /// Called at the end; `partialFailure`, by lookup, when single ones failed.
+    /// Called at the end; the error is `partialFailure`, by lookup, when single ones failed.
     @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
     public var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
         get { oldCompletionBlock }

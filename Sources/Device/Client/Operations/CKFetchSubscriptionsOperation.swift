@@ -1,11 +1,11 @@
 import Foundation
 
-/// Fetches subscriptions by identifier, or all of the user in a database.
+/// Fetches subscriptions by ID, or all of the user's in a database.
 public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
-    /// Nil is all subscriptions.
+    /// The subscriptions to fetch; nil fetches all.
     public var subscriptionIDs: [CKSubscription.ID]?
 
     public var perSubscriptionResultBlock:

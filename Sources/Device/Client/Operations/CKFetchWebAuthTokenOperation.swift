@@ -1,13 +1,14 @@
 import Foundation
 
-/// Fetches a web-auth token of the user, for a web page or a server with an API token of its own.
+/// Fetches a web-auth token of the user for a web page or a server that has its own API token.
 ///
 /// The token belongs to the device's session and ends with it.
 public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
-    /// Of the container; an unknown one is `CKError.notAuthenticated`.
+    /// The API token, which must belong to the container; an unknown one fails with
+    /// `CKError.notAuthenticated`.
     public var apiToken: String?
 
     public var fetchWebAuthTokenResultBlock: ((Result<String, any Error>) -> Void)?

@@ -1,12 +1,13 @@
 import Foundation
 
-/// Makes and deletes zones of the private database; leaves zones of the shared one.
+/// Creates and deletes zones of the private database. Deleting a zone of the shared database leaves
+/// the share.
 public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
     public var recordZonesToSave: [CKRecordZone]?
-    /// With a zone go all its records, for ever.
+    /// The zones to delete permanently, with all their records.
     public var recordZoneIDsToDelete: [CKRecordZone.ID]?
 
     public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?

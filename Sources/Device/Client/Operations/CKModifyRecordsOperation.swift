@@ -2,14 +2,14 @@ import Foundation
 
 /// Saves and deletes records with one request.
 ///
-/// More items than the service takes fail the whole operation with `CKError.limitExceeded`; cut the
-/// work in half and try again. Within each custom zone the batch is atomic unless ``isAtomic`` says
-/// otherwise.
+/// With more items than the service accepts, the whole operation fails with
+/// `CKError.limitExceeded`; divide the items in half and try again. Within each custom zone the
+/// batch is atomic unless ``isAtomic`` says otherwise.
 public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
-    /// What a save does about changes that others made meanwhile.
+    /// How a save treats changes that were made on the service since the record was fetched.
     public enum RecordSavePolicy: Int, Sendable {
         /// Sends the changed keys and the change tag; a newer record on the service is a conflict.
         case ifServerRecordUnchanged = 0
@@ -23,17 +23,17 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     public var recordIDsToDelete: [CKRecord.ID]?
     public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
     public var isAtomic = true
-    /// Kept, without effect: the protocol carries none, and zone fetches tell none.
+    /// Has no effect: the protocol does not transmit it, so zone fetches do not return it.
     public var clientChangeTokenData: Data?
 
-    /// Called with the part of a record's assets that was sent, and with 1.0 for each record that was
-    /// sent; may go back when a request is repeated.
+    /// Called with the fraction of a record's assets that was sent, and with 1.0 for each sent
+    /// record; the fraction may decrease when a request is repeated.
     public var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
     /// Called once for each record to save.
     public var perRecordSaveBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-    /// Called once for each record to delete; never for what is deleted with it.
+    /// Called once for each record to delete; not for records that are deleted with it.
     public var perRecordDeleteBlock: ((CKRecord.ID, Result<Void, any Error>) -> Void)?
-    /// Succeeds unless the operation failed as a whole; what befell single records stands in their
+    /// Succeeds unless the operation failed as a whole; the errors of single records are in their
     /// own results.
     public var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
 
@@ -79,7 +79,7 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
         outcome = page
         let records = recordsToSave ?? []
         forEach(zip(records, page.saves)) { record, save in
-            // Of a save that is told again, the record that it brought up to date.
+            // If a stored outcome is reported again, the record that the save returned.
             let record = save.result.success ?? record
             perRecordProgressBlock?(record, 1)
             if let perRecordSaveBlock {
@@ -125,7 +125,7 @@ extension Result {
 }
 
 extension Result<Void, any Error> {
-    /// The result of an operation that failed as a whole, or did not.
+    /// Success, or the error with which the operation failed as a whole.
     init(_ error: CKError?) {
         self = error.map { .failure($0) } ?? .success(())
     }

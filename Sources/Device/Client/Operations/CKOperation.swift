@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Work for the service that runs on an operation queue; the base of all of them.
+/// The base class of all operations: requests to the service that run on an operation queue.
 ///
-/// Every operation owns a serial queue on which all its blocks run, one at a time: first those of
-/// the items, then the one of the result, exactly once, then `completionBlock`. Set the blocks
-/// before the operation is enqueued; they are let go when it has ended, so that a block may hold its
+/// Each operation has a serial queue on which its blocks run, one at a time: first those of the
+/// items, then the result block, exactly once, then `completionBlock`. Set the blocks before the
+/// operation is enqueued; they are released when it has ended, so that a block may hold its
 /// operation. An operation is used once.
 ///
 /// `@unchecked Sendable`: what changes while it runs is behind `lifecycle`; the settings and
@@ -56,13 +56,13 @@ public class CKOperation: Operation, @unchecked Sendable {
         set { lifecycle.withLock { $0.group = newValue } }
     }
 
-    /// Called once when a long-lived operation is on the disk, before it is sent: from then on
-    /// `allLongLivedOperationIDs()` names it. Not for one that was fetched from there.
+    /// Called once when a long-lived operation is stored on the disk, before it is sent: from then
+    /// on `allLongLivedOperationIDs()` returns it. Not called for an operation that was restored.
     ///
     /// Source: Apple's page "longLivedOperationWasPersistedBlock".
     public var longLivedOperationWasPersistedBlock: (() -> Void)?
 
-    /// What holds: the operation's own settings, its group's, then those of the database or
+    /// The settings in effect: the operation's own, else its group's, else those of the database or
     /// container that it was added to.
     var effectiveConfiguration: CKOperationConfiguration.Values {
         let (own, group, inherited) = lifecycle.withLock {
@@ -70,7 +70,8 @@ public class CKOperation: Operation, @unchecked Sendable {
         }
         var values = own.values
         if values.qualityOfService == nil, qualityOfService != .default {
-            // `operation.qualityOfService = …`, which belongs to Operation, is meant for us too.
+            // `operation.qualityOfService`, which Foundation's Operation declares, counts as a
+            // setting too.
             values.qualityOfService = qualityOfService
         }
         return values.over(group?.defaultValues ?? .init()).over(inherited.configuration)
@@ -86,13 +87,13 @@ public class CKOperation: Operation, @unchecked Sendable {
         lifecycle.withLock { $0.inherited = defaults }
     }
 
-    /// What is kept of a long-lived operation while it runs.
+    /// The journal of a long-lived operation while it runs.
     var journal: OperationJournal? {
         get { lifecycle.withLock { $0.journal } }
         set { lifecycle.withLock { $0.journal = newValue } }
     }
 
-    /// Set where this goes on with a long-lived operation of an earlier process.
+    /// Set when this operation continues one of an earlier process.
     var origin: OperationOrigin? {
         get { lifecycle.withLock { $0.origin } }
         set { lifecycle.withLock { $0.origin = newValue } }
@@ -130,9 +131,9 @@ public class CKOperation: Operation, @unchecked Sendable {
         }
         didChangeValue(forKey: "isExecuting")
         let task = Task(priority: effectiveConfiguration.taskPriority) { await self.run() }
-        // Not kept when it has ended already: it would hold the operation for ever.
+        // Not stored when the operation has ended already: the task would retain it forever.
         lifecycle.withLock { if !$0.isFinished { $0.task = task } }
-        // A cancel() between the lines above found no task.
+        // A cancel() before the line above found no task to cancel.
         if isCancelled { task.cancel() }
     }
 
@@ -149,7 +150,7 @@ public class CKOperation: Operation, @unchecked Sendable {
             await delivered()
             if isCancelled { throw CKError.cancelled }
         } catch {
-            // Told by `report`.
+            // Reported to the app by `report`.
             failure = isCancelled ? .cancelled : CKError(requestFailedWith: error)
         }
         let error = failure
@@ -167,16 +168,17 @@ public class CKOperation: Operation, @unchecked Sendable {
         forgetDependencies()
     }
 
-    /// Foundation on Linux goes on to call an operation that is no more when what it waited for ends:
-    /// one that was cancelled while it waited, or was never added to a queue.
+    /// Removes the dependencies. When a dependency ends, Foundation on Linux calls the dependent
+    /// operation even if it was deallocated: one that was cancelled while it waited, or never added
+    /// to a queue.
     private func forgetDependencies() {
         for dependency in dependencies where !dependency.isFinished {
             removeDependency(dependency)
         }
     }
 
-    /// Lets go of the completion block when it has returned, as Foundation does not on Linux, and of
-    /// what was kept on the disk.
+    /// Releases the completion block when it has returned, which Foundation on Linux does not do,
+    /// and removes the journal.
     private func forgetAtCompletion() {
         let (block, journal) = (completionBlock, journal)
         guard block != nil || journal != nil else { return }
@@ -208,15 +210,15 @@ public class CKOperation: Operation, @unchecked Sendable {
             "CKOperation itself does nothing; run an operation of a class below it.")
     }
 
-    /// Calls the result blocks; on the callback queue, exactly once.
+    /// Calls the result blocks, exactly once, on the callback queue.
     func report(_ error: CKError?) {}
 
-    /// Lets go of the blocks, and of what they were told; on the callback queue, after ``report(_:)``.
+    /// Releases the blocks and collected results, on the callback queue, after ``report(_:)``.
     func forgetBlocks() {
         longLivedOperationWasPersistedBlock = nil
     }
 
-    /// Enqueues calls of item blocks. Nothing is told once the operation was cancelled.
+    /// Enqueues calls of item blocks. They are skipped once the operation was cancelled.
     func deliver(_ calls: @escaping @Sendable () -> Void) {
         callbackQueue.async {
             if !self.isCancelled { calls() }
@@ -231,8 +233,8 @@ public class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Waits until all blocks enqueued so far have run, so that a slow app is not run over by
-    /// pages.
+    /// Waits until all blocks enqueued so far have run, so that pages do not pile up for a slow
+    /// app.
     func delivered() async {
         await withCheckedContinuation { continuation in
             callbackQueue.async { continuation.resume() }

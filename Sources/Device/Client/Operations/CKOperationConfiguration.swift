@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// How an operation goes about its work. `CKOperation.Configuration` in code.
+/// The settings of an operation. `CKOperation.Configuration` in code.
 ///
-/// A property that was never set gives way to the group's, then to the default.
+/// A property that was never set has the group's value, else the default.
 public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
     struct Values: Sendable {
         var container: CKContainer?
@@ -13,7 +13,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         var timeoutIntervalForRequest: TimeInterval?
         var timeoutIntervalForResource: TimeInterval?
 
-        /// These values where they are set, else those of the other.
+        /// These values where they are set, otherwise those of `other`.
         func over(_ other: Values) -> Values {
             Values(
                 container: container ?? other.container,
@@ -30,7 +30,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         static let resourceSeconds: TimeInterval = 604_800
         static let requestSeconds: TimeInterval = 60
 
-        /// Seconds that an operation may take; nil is without limit.
+        /// Seconds that an operation may take; nil means no limit.
         var resourceSeconds: TimeInterval? {
             switch timeoutIntervalForResource {
             // As with URLSession's, 0 sets nothing.
@@ -43,7 +43,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
             }
         }
 
-        /// The pace of an operation that begins now.
+        /// The time limits and retries of an operation that begins now.
         func pace(_ world: CloudConnection.World) -> RequestPace {
             let request = timeoutIntervalForRequest ?? 0
             return RequestPace(
@@ -75,33 +75,33 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
 
     var values: Values { state.withLock { $0 } }
 
-    /// The operation's container; nil is `CKContainer.default()`.
+    /// The operation's container; nil means `CKContainer.default()`.
     public var container: CKContainer? {
         get { values.container }
         set { state.withLock { $0.container = newValue } }
     }
 
-    /// `.utility` and `.background` retry transient errors by themselves; the others tell them at
-    /// once.
+    /// With `.utility` and `.background` the operation retries transient errors; otherwise it fails
+    /// with them at once.
     public var qualityOfService: QualityOfService {
         get { values.qualityOfService ?? .default }
         set { state.withLock { $0.qualityOfService = newValue } }
     }
 
-    /// Kept, without effect: Linux does not say which network is a cellular one.
+    /// Has no effect: Linux does not say which network is cellular.
     public var allowsCellularAccess: Bool {
         get { values.allowsCellularAccess ?? true }
         set { state.withLock { $0.allowsCellularAccess = newValue } }
     }
 
-    /// Whether the operation is kept on the disk until its `completionBlock` has returned, so that a
-    /// later process can go on with it.
+    /// Whether the operation is stored on the disk until its `completionBlock` has returned, so
+    /// that a later process can continue it.
     ///
-    /// For the operations of a database, but `CKFetchWebAuthTokenOperation`; others are as if it
-    /// were not set. There is no daemon on Linux: what a process leaves undone goes on when the app
-    /// runs again, fetches the operation from its container and adds it to a queue. What had been
-    /// applied is not applied again; what had ended calls its blocks from what was kept, for 24
-    /// hours. Changing it later has no effect. Source: CKOperation.h.
+    /// It applies to database operations except `CKFetchWebAuthTokenOperation`; other operations
+    /// ignore it. There is no daemon on Linux: an unfinished operation continues when the app runs
+    /// again, fetches it from its container and adds it to a queue. Changes that were applied are
+    /// not applied again; for 24 hours, an operation that had ended calls its blocks with the
+    /// stored outcome. Changing the property later has no effect. Source: CKOperation.h.
     ///
     /// ```swift
     /// for operationID in try await container.allLongLivedOperationIDs() {
@@ -115,16 +115,17 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         set { state.withLock { $0.isLongLived = newValue } }
     }
 
-    /// Seconds that one request may take, and that the bytes of an asset may stand still; 60. After
-    /// that it fails with `CKError.networkFailure`, whose cause is `URLError.timedOut`.
+    /// Seconds that one request may take, and that the transfer of an asset may stand still; 60 by
+    /// default. After that it fails with `CKError.networkFailure`, whose cause is
+    /// `URLError.timedOut`.
     public var timeoutIntervalForRequest: TimeInterval {
         get { values.timeoutIntervalForRequest ?? Values.requestSeconds }
         set { state.withLock { $0.timeoutIntervalForRequest = newValue } }
     }
 
-    /// Seconds that the operation may take with all its requests and retries; -1 is without limit,
-    /// and the default of what the user waits for, else a week. After that the operation fails with
-    /// `CKError.networkFailure`, or with the last error that it met.
+    /// Seconds that the operation may take with all its requests and retries; -1 means no limit,
+    /// which is the default for work that the user waits for; for other work it is a week. After
+    /// that the operation fails with `CKError.networkFailure`, or with the last error of a request.
     public var timeoutIntervalForResource: TimeInterval {
         get { values.timeoutIntervalForResource ?? values.resourceSeconds ?? -1 }
         set { state.withLock { $0.timeoutIntervalForResource = newValue } }
@@ -135,7 +136,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
     }
 }
 
-/// Settings that a container or database gives to operations which say nothing themselves.
+/// The settings of a container or database for operations without settings of their own.
 struct OperationDefaults: Sendable {
     var configuration = CKOperationConfiguration.Values()
     var group: CKOperationGroup?
@@ -150,13 +151,13 @@ struct OperationDefaults: Sendable {
             group: group ?? self.group, downloadsAssets: downloadsAssets)
     }
 
-    /// What the convenience calls use: user-initiated, unless told otherwise.
+    /// The settings of the convenience calls: user-initiated unless set otherwise.
     var convenience: CKOperationConfiguration.Values {
         configuration.over(group?.defaultValues ?? .init())
             .over(CKOperationConfiguration.Values(qualityOfService: .userInitiated))
     }
 
-    /// The pace of a convenience call that begins now.
+    /// The time limits and retries of a convenience call that begins now.
     func pace(_ world: CloudConnection.World) -> RequestPace {
         convenience.pace(world)
     }

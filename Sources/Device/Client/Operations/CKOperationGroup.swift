@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A label that several operations share, with settings for those that have none of their own.
+/// A label for several operations, with settings for those that have none of their own.
 public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
-    /// How much the group is expected to move.
+    /// How much data the group is expected to transfer.
     public enum TransferSize: Int, Sendable {
         case unknown = 0
         case kilobytes
@@ -65,7 +65,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     public static var supportsSecureCoding: Bool { true }
 
-    /// Writes everything but the configuration's container, which is a connection of this process.
+    /// Writes the group without its configuration's container, which belongs to this process.
     public func encode(with coder: NSCoder) {
         coder.archive(operationGroupID, "operationGroupID")
         coder.archive(name, "name")
@@ -90,13 +90,13 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 }
 
 extension CKOperationConfiguration.Values {
-    /// Raw values of `QualityOfService` differ from platform to platform; words do not.
+    /// Names for `QualityOfService`, whose raw values differ between platforms.
     private static let words: [(String, QualityOfService)] = [
         ("userInteractive", .userInteractive), ("userInitiated", .userInitiated),
         ("utility", .utility), ("background", .background), ("default", .default),
     ]
 
-    /// Writes what was set.
+    /// Writes the properties that were set.
     func archive(with coder: NSCoder) {
         coder.archive(
             Self.words.first { $0.1 == qualityOfService }.map(\.0), "qualityOfService")

@@ -1,25 +1,26 @@
 import Foundation
 
-/// Runs a query, or the next stretch of one, with one request.
+/// Fetches one page of a query with one request.
 ///
-/// Only the cursor says whether more matches follow: fewer records than asked for may come before
-/// the end.
+/// Only the cursor says whether more matches follow: a page before the last may have fewer records
+/// than requested.
 public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
     public typealias Cursor = CKQueryCursor
 
-    /// Lets the service decide how many records come.
+    /// A results limit that lets the service decide.
     public class var maximumResults: Int { 0 }
 
     public var query: CKQuery?
     /// When set, ``query`` and ``zoneID`` are ignored.
     public var cursor: Cursor?
-    /// Nil is all zones of the private and the public database; the shared one needs a zone.
+    /// The zone to search; nil searches all zones of the private or public database. The shared
+    /// database needs a zone.
     public var zoneID: CKRecordZone.ID?
     public var resultsLimit = CKQueryOperation.maximumResults
-    /// Nil is all fields, empty is none but the system's.
+    /// The fields to fetch; nil fetches all, an empty list only the system's.
     public var desiredKeys: [CKRecord.FieldKey]?
 
     /// Called for each match, in the query's order.

@@ -2,11 +2,12 @@ import Foundation
 
 /// Asks the owners of shares for access, by the links of the shares.
 ///
-/// The shares have to be in the operation's container. A link that leads nowhere and one to a share that
-/// takes no requests are both `CKError.unknownItem`: nobody learns whether there is such a share. Who may
-/// join already is told `CKError.participantAlreadyInvited`, and accepts instead. A share that has as
-/// many requests as it may have is `CKError.tooManyParticipants`. Asking twice is asking once; a request
-/// that was taken says nothing of what the owner will answer.
+/// The shares have to be in the operation's container. A link that leads nowhere and a share that
+/// takes no requests both fail with `CKError.unknownItem`, which does not reveal whether the share
+/// exists. For a user who may already join, the error is `CKError.participantAlreadyInvited`:
+/// accept the share instead. A share with too many open requests fails with
+/// `CKError.tooManyParticipants`. Requesting again has no effect; success means that the request
+/// was delivered, not that the owner grants it.
 ///
 /// ```swift
 /// let operation = CKShareRequestAccessOperation(shareURLs: [link])

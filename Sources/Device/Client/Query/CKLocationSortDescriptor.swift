@@ -9,7 +9,7 @@ import Foundation
 /// query.sortDescriptors = [CKLocationSortDescriptor(key: "spot", relativeLocation: here)]
 /// ```
 ///
-/// Not Sendable, as Foundation on Linux says so of every sort descriptor.
+/// Not Sendable, because Foundation on Linux declares every sort descriptor so.
 public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     public let relativeLocation: CLLocation
 

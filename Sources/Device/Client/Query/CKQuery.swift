@@ -1,17 +1,18 @@
 import Foundation
 
-/// What is looked for: records of a type that a predicate holds of, in an order.
+/// A search for records of a type that match a predicate, with a sort order.
 ///
 /// `@unchecked Sendable`: the predicate is never changed; the sort descriptors are set before the
 /// query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     public let recordType: CKRecord.RecordType
-    /// Kept by reference: copying a compound predicate loses its parts on Linux.
+    /// Held by reference: on Linux, copying a compound predicate loses its parts.
     public let predicate: NSPredicate
     public var sortDescriptors: [NSSortDescriptor]?
 
-    /// - Parameter predicate: a format string's, a compound of such, or `NSPredicate(value:)`. What
-    ///   the service cannot answer is told when the query runs.
+    /// - Parameter predicate: made from a format string, compounded of such, or
+    ///   `NSPredicate(value:)`. A predicate that the service cannot answer fails when the query
+    ///   runs.
     /// - Parameter recordType: the type of the records to find.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
@@ -60,7 +61,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
 /// A query as plain values.
 struct QueryDefinition: Sendable {
     struct SortKey: Sendable {
-        /// Nil for a descriptor without a field's name.
+        /// The name of the field; nil for a descriptor without one.
         var key: String?
         var isAscending: Bool
         var relativeLocation: CLLocation?
@@ -115,19 +116,20 @@ struct QueryDefinition: Sendable {
     }
 }
 
-/// A query on its way: what is looked for, where, and how far it has come.
+/// A query with its zone and the position of the next page.
 struct QuerySearch: Sendable {
     var query: QueryDefinition
-    /// Nil is all zones of the database.
+    /// The zone to search; nil searches all zones of the database.
     var zoneID: CKRecordZone.ID?
-    /// Nil is the beginning.
+    /// The continuation marker; nil starts from the beginning.
     var marker: String?
-    /// What `now()` stands for on all pages, as a marker is good for one and the same query; nil
-    /// before the first.
+    /// The value of `now()` on all pages, because a marker is valid only for the same query; nil
+    /// before the first page.
     var now: Date?
 }
 
-/// Where a query's answer stopped. `CKQueryOperation.Cursor` in code. Opaque, archivable.
+/// The position after a page of a query. `CKQueryOperation.Cursor` in code. Opaque; can be
+/// archived.
 public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable {
     let search: QuerySearch
 

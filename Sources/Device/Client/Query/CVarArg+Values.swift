@@ -1,14 +1,15 @@
 import Foundation
 
-// Apple's platforms give every object to a format as it is; code written there says `date as
-// CVarArg`. These conformances let it compile. Predicates take the values themselves; only
-// `String(format:)` ever reads the encoding, which is the object, as "%@" expects.
+// On Apple's platforms every object can be a format argument, and code written there has `date as
+// CVarArg`. These conformances let it compile. Predicates use the values themselves; only
+// `String(format:)` reads the encoding, which is the object, as "%@" expects.
 
 private func encoding(of object: AnyObject) -> [Int] {
     [Int(bitPattern: Unmanaged.passUnretained(object).toOpaque())]
 }
 
-/// The object of a value is kept for ever, as nobody tells when the format was read.
+/// The encoding of an object, which is retained forever, because it is not known when the format is
+/// read.
 private func encoding(keeping object: AnyObject) -> [Int] {
     [Int(bitPattern: Unmanaged.passRetained(object).toOpaque())]
 }

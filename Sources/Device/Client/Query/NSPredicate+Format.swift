@@ -1,22 +1,22 @@
 import Foundation
 
-// Foundation on Linux has no predicate format strings, and a predicate there tells nothing of
-// itself. So what a format string makes is of a class of ours, which keeps its expression.
+// Foundation on Linux has no predicate format strings, and its predicates cannot be inspected. So a
+// format string makes a predicate of a class in this module that stores its expression.
 
-/// What a format string can be turned into. A protocol, because only a protocol's initializer may give
-/// an object of a subclass.
+/// Classes that can be made from a format string. A protocol, because only the initializer of a
+/// protocol extension can return an instance of a subclass.
 public protocol PredicateWriting {}
 
 extension NSPredicate: PredicateWriting {}
 
 extension PredicateWriting where Self == NSPredicate {
-    /// Makes a predicate of a format string, such as `"region == %@ AND lengthKm > %d"`.
+    /// Makes a predicate from a format string, such as `"region == %@ AND lengthKm > %d"`.
     ///
-    /// Grammar that cannot be read, or not answered by the service, is told when a query runs, as
-    /// `CKError.invalidArguments`.
+    /// A format that cannot be parsed, or that the service cannot answer, fails when a query runs,
+    /// with `CKError.invalidArguments`.
     ///
-    /// - Precondition: the format is not cut off: strings and brackets end, conditions have two
-    ///   sides, and there are as many arguments as places.
+    /// - Precondition: the format is complete: strings and brackets are closed, conditions have two
+    ///   sides, and there are as many arguments as placeholders.
     public init(format predicateFormat: String, _ arguments: Any?...) {
         self = FormatPredicate(PredicateParser.parse(predicateFormat, arguments))
     }
@@ -26,7 +26,7 @@ extension PredicateWriting where Self == NSPredicate {
     }
 }
 
-/// A predicate of a format string. Every object it judges by its expression.
+/// A predicate made from a format string, which it evaluates itself.
 final class FormatPredicate: NSPredicate {
     fileprivate let written: PredicateExpression
 
@@ -35,7 +35,8 @@ final class FormatPredicate: NSPredicate {
         super.init(block: { object, _ in PredicateEvaluation(object: object).holds(expression) })
     }
 
-    /// Foundation on Linux archives no predicates; queries and subscriptions archive expressions.
+    /// Foundation on Linux cannot archive predicates; queries and subscriptions archive
+    /// expressions.
     required init?(coder: NSCoder) { nil }
 
     override func copy(with zone: NSZone? = nil) -> Any { self }
@@ -44,11 +45,11 @@ final class FormatPredicate: NSPredicate {
 }
 
 extension NSPredicate {
-    /// The predicate as it was written. Blocks are not run: they may expect a record.
+    /// The predicate's expression. Block predicates are not run, because they may expect a record.
     var expression: PredicateExpression {
         if let predicate = self as? FormatPredicate { return predicate.written }
         if let compound = self as? NSCompoundPredicate { return compound.compoundExpression }
-        // A predicate of a value describes itself as such.
+        // A predicate of a truth value can be recognized only by its format.
         switch (self as any SelfDescribing).predicateFormat {
         case "TRUEPREDICATE": return .all
         case "FALSEPREDICATE": return .none
@@ -77,8 +78,8 @@ extension NSCompoundPredicate {
     }
 }
 
-/// What a predicate says of itself. Foundation on Linux deprecates the property, but tells
-/// predicates of a value by nothing else.
+/// The format of a predicate. Foundation on Linux deprecates the property, but nothing else
+/// identifies predicates of a truth value.
 private protocol SelfDescribing {
     var predicateFormat: String { get }
 }

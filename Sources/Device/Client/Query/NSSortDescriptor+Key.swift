@@ -1,7 +1,7 @@
 import Foundation
 
-// Foundation on Linux knows sort descriptors by key path alone. A key given as a string travels
-// inside a key path of a type of ours, from which it can be read again.
+// Foundation on Linux has sort descriptors by key path only. A key given as a string is stored in a
+// key path of a type of this module, from which it can be read again.
 
 extension NSSortDescriptor {
     public convenience init(key: String?, ascending: Bool) {
@@ -9,8 +9,9 @@ extension NSSortDescriptor {
     }
 }
 
-/// What can tell its key. A protocol, because the compiler of other modules cannot read a subclass
-/// (`CKLocationSortDescriptor`) when `key`, which Foundation declares too, stands in the class.
+/// Classes that have a `key`. A protocol, because other modules cannot compile against a subclass
+/// (`CKLocationSortDescriptor`) when `key`, which Foundation declares too, is declared in the
+/// class.
 public protocol SortKeyTelling {}
 
 extension NSSortDescriptor: SortKeyTelling {}
@@ -24,7 +25,7 @@ extension SortKeyTelling where Self: NSSortDescriptor {
     }
 }
 
-/// Answers every key with itself.
+/// A type whose subscript returns the key itself.
 public struct SortKeyProbe {
     public subscript(key: String) -> String { key }
 }

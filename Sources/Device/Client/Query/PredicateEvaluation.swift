@@ -3,9 +3,9 @@ import StratusMatching
 import StratusRecords
 import StratusRuntime
 
-/// Judges an object of this process by a predicate: a record, or a dictionary.
+/// Evaluates a predicate with an object: a record or a dictionary.
 ///
-/// What a condition cannot compare does not hold.
+/// A condition that cannot compare its sides is false.
 struct PredicateEvaluation {
     var object: Any?
     var now = World.live.now
@@ -29,7 +29,7 @@ struct PredicateEvaluation {
         }
         switch comparison.quantifier {
         case .none: return holds(comparison.operation, left, right)
-        // It says so of the list's members already.
+        // CONTAINS already applies to the list's members.
         case .any where comparison.operation == .contains:
             return holds(comparison.operation, left, right)
         case .any:
@@ -113,7 +113,7 @@ struct PredicateEvaluation {
     private func same(_ left: Any?, _ right: Any?) -> Bool {
         switch (left, right) {
         case (nil, nil): true
-        // In predicates only the identity of a reference counts.
+        // Predicates compare only the record ID of a reference.
         case (let left as CKReference, let right as CKReference): left.recordID == right.recordID
         case (let left as NSObject, let right as NSObject): left.isEqual(right)
         default: false

@@ -2,8 +2,9 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-// Predicates cannot be archived on Linux; their expressions are, as trees of arrays: the first
-// member names the kind, the others are its parts. What is unknown makes the reading fail.
+// Predicates cannot be archived on Linux. Instead their expressions are archived as trees of
+// arrays: the first element names the kind, the others are its parts. Decoding fails at an unknown
+// kind.
 
 extension PredicateExpression {
     var archived: [Any] {
@@ -81,7 +82,7 @@ extension PredicateOperand {
             guard let key = parts[1] as? String else { return nil }
             self = .key(key)
         case ("value", 2):
-            // A damaged archive is told as nil, like every other one.
+            // A damaged archive decodes as nil, as everywhere in this module.
             guard let text = parts[1] as? String,
                 let fields = try? RecordFields.encoded(Array(text.utf8)).values(),
                 let value = fields.first?.value

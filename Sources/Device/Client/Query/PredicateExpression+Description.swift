@@ -1,6 +1,6 @@
 import Foundation
 
-// A predicate as a format string would have it.
+// A predicate as a format string.
 
 extension PredicateExpression: CustomStringConvertible {
     var description: String {
@@ -15,7 +15,7 @@ extension PredicateExpression: CustomStringConvertible {
         }
     }
 
-    /// In brackets where a condition of several stands inside another one.
+    /// The text, in brackets when it is a compound within another one.
     private var bracketed: String {
         switch self {
         case .and, .or: "(\(description))"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A predicate as it was written, before anybody asks whether the service can answer it.
+/// A parsed predicate, before it is translated for the service.
 indirect enum PredicateExpression: Sendable {
     case all
     case none
@@ -8,7 +8,8 @@ indirect enum PredicateExpression: Sendable {
     case or([PredicateExpression])
     case not(PredicateExpression)
     case comparison(PredicateComparison)
-    /// What could not be read, with a sentence that names the part; told when a query runs.
+    /// A predicate that could not be parsed, with a sentence that names the part; the query fails
+    /// with it.
     case unreadable(String)
 }
 
@@ -33,7 +34,7 @@ struct PredicateComparison: Sendable {
     var right: PredicateOperand
     var quantifier = Quantifier.none
 
-    /// What must hold of a list on the left.
+    /// The quantifier of a list on the left.
     enum Quantifier: String, Sendable {
         /// The list is compared as a whole.
         case none = ""
@@ -47,7 +48,7 @@ struct PredicateComparison: Sendable {
 /// One side of a condition.
 indirect enum PredicateOperand: Sendable {
     case key(String)
-    /// Nil is `nil`.
+    /// A value; nil stands for `nil`.
     case value(StoredValue?)
     /// `{a, b}`.
     case list([PredicateOperand])
@@ -58,7 +59,7 @@ indirect enum PredicateOperand: Sendable {
     /// `distanceToLocation:fromLocation:(a, b)`.
     case distance(PredicateOperand, PredicateOperand)
 
-    /// An argument of a format string; what identifies a record becomes a reference to it.
+    /// An argument of a format string; a record or record ID becomes a reference.
     init(argument: Any?) {
         self = .value(StoredValue(Self.identified(argument)))
     }

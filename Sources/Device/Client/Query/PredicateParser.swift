@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads predicate format strings, in the grammar of Apple's "Predicate Format String Syntax" as
-/// far as CloudKit knows it.
+/// Parses predicate format strings: the part of Apple's "Predicate Format String Syntax" that
+/// CloudKit supports.
 struct PredicateParser {
     private let tokens: [PredicateToken]
     private let arguments: [Any?]
@@ -9,21 +9,21 @@ struct PredicateParser {
     private var argumentPosition = 0
     private var depth = 0
 
-    /// Brackets and NOTs inside one another that a predicate may have.
+    /// The greatest nesting of brackets and NOTs in a predicate.
     private static let greatestDepth = 100
 
-    /// Reads a format string; grammar that cannot be read becomes
+    /// Parses a format string; one that cannot be parsed becomes
     /// ``PredicateExpression/unreadable(_:)``.
     ///
-    /// - Precondition: the format is whole, and has its arguments.
+    /// - Precondition: the format is complete and has its arguments.
     static func parse(_ format: String, _ arguments: [Any?]) -> PredicateExpression {
         do {
             var parser = PredicateParser(
                 tokens: try PredicateScanner.tokens(of: format), arguments: arguments)
             return try parser.whole()
         } catch {
-            // Told as CKError.invalidArguments when a query runs, as Apple does for what it cannot
-            // answer.
+            // The query fails with CKError.invalidArguments when it runs, as Apple's does for a
+            // predicate that it cannot answer.
             let fault = error as? PredicateFault
             precondition(fault?.isMalformed != true, fault?.sentence ?? "")
             return .unreadable(
@@ -74,7 +74,7 @@ struct PredicateParser {
         return arguments[argumentPosition - 1]
     }
 
-    /// Reads what stands inside something else.
+    /// Parses a nested part.
     private mutating func nested<Part>(
         _ part: (inout PredicateParser) throws -> Part
     ) throws -> Part {
@@ -88,7 +88,7 @@ struct PredicateParser {
         return try part(&self)
     }
 
-    /// Whether the bracket that comes next holds one side of a condition, as in `(beds) > 3`.
+    /// Whether the next bracket encloses one side of a condition, as in `(beds) > 3`.
     private var bracketsOperand: Bool {
         var open = 0
         for index in position..<tokens.count {
@@ -173,7 +173,7 @@ struct PredicateParser {
                 "A condition has no operator; put one between its two sides.")
     }
 
-    /// `[cd]` after an operator. Only a search for words has such options.
+    /// Parses `[cd]` after an operator. Only a search for words has such options.
     private mutating func options(areAllowed: Bool) throws {
         guard accept(symbol: "[") else { return }
         guard case .word(let options) = current else {
@@ -237,7 +237,7 @@ struct PredicateParser {
         switch (word.lowercased(), parts.count) {
         case ("now", 0): return .now
         case ("distancetolocation:fromlocation:", 2): return .distance(parts[0], parts[1])
-        // How words are told apart is the service's business; the options change nothing.
+        // The service decides how text is split into words, so the options have no effect.
         case ("tokenize:using:", 2): return parts[0]
         default:
             throw PredicateFault(
@@ -257,7 +257,7 @@ struct PredicateParser {
 }
 
 extension PredicateComparison.Operation {
-    /// The operation that a word of a format string stands for.
+    /// The operation of a token, if it is an operator.
     fileprivate init?(_ token: PredicateToken) {
         switch token {
         case .symbol("="): self = .equals

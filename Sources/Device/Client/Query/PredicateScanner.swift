@@ -1,10 +1,10 @@
 import Foundation
 
-/// A word of a predicate format string.
+/// A token of a predicate format string.
 enum PredicateToken: Equatable {
     /// A name, keyword or function with its colons, as written.
     case word(String)
-    /// A name after `#`, which is no keyword.
+    /// A name after `#`, which is not a keyword.
     case name(String)
     case string(String)
     case integer(Int64)
@@ -17,15 +17,16 @@ enum PredicateToken: Equatable {
     case symbol(String)
 }
 
-/// Why a predicate cannot be read, in one sentence.
+/// Why a predicate cannot be parsed, in one sentence.
 struct PredicateFault: Error {
     var sentence: String
-    /// Whether it is no predicate in anybody's grammar, which is a mistake in the program: it ends
-    /// too early or too late, or lacks arguments. Other grammar than ours may be Foundation's.
+    /// Whether the format is invalid in any grammar, which is a programming error: it ends too
+    /// early or too late, or lacks arguments. Syntax that this parser does not know may be valid in
+    /// Foundation's.
     var isMalformed = false
 }
 
-/// Cuts a predicate format string into words.
+/// Splits a predicate format string into tokens.
 struct PredicateScanner {
     private var rest: Substring
 

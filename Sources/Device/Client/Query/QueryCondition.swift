@@ -3,18 +3,18 @@ import StratusMatching
 import StratusRecords
 import StratusWire
 
-/// What a query asks of a record, as a tree of the protocol's filters: whoever has the records at hand can
-/// answer OR and negated compounds too.
+/// The conditions of a query as a tree of the protocol's filters. A local evaluation can also
+/// answer OR and negated compounds, which the protocol does not have.
 package indirect enum QueryCondition: Sendable {
-    /// Holds where all hold; with none, always.
+    /// True if all conditions are true, or if there are none.
     case all([QueryCondition])
-    /// Holds where one holds; with none, never.
+    /// True if any condition is true.
     case any([QueryCondition])
     case not(QueryCondition)
     case filter(QueryDictionary.Filter)
 }
 
-/// A predicate as it was written, to be read when a query runs.
+/// A parsed predicate, translated when a query runs.
 package struct RecordPredicate: Sendable {
     private let expression: PredicateExpression
 
@@ -24,13 +24,13 @@ package struct RecordPredicate: Sendable {
 
     /// The predicate as conditions.
     ///
-    /// - Parameter now: what `now()` stands for.
-    /// - Throws: `CKError.invalidArguments` that names the part which no query has.
+    /// - Parameter now: the value of `now()`.
+    /// - Throws: `CKError.invalidArguments` that names the unsupported part.
     package func condition(now: Date) throws -> QueryCondition {
         try QueryTranslation(now: now).condition(expression)
     }
 
-    /// The predicate as text that tells it from every other, for keys of what is stored for a query.
+    /// A unique text of the predicate, for the keys of data that is stored for a query.
     package var archivedText: String {
         get throws {
             let tree = try JSONSerialization.data(withJSONObject: expression.archived)
@@ -54,8 +54,8 @@ extension QueryTranslation {
 }
 
 extension QueryCondition {
-    /// The opposite. Of a filter it is the one that the service has for it: NOT a < b is a >= b, which a
-    /// record without a does not satisfy either.
+    /// The negation. A filter becomes the opposite filter of the service: NOT a < b becomes a >= b,
+    /// which a record without the field a does not satisfy either.
     package var negated: QueryCondition {
         switch self {
         case .all(let members): .any(members.map(\.negated))
@@ -72,7 +72,7 @@ extension QueryCondition {
 }
 
 extension CKQuery {
-    /// The sort descriptors as the protocol has them.
+    /// The sort descriptors in the protocol's form.
     ///
     /// - Throws: `CKError.invalidArguments` for one without a field's name.
     package func sorts(now: Date) throws -> [QueryDictionary.Sort] {
@@ -83,16 +83,16 @@ extension CKQuery {
 }
 
 extension QueryDictionary.FieldName {
-    /// A field by its name, in any of the spellings of the system's fields.
+    /// A field by its name; a system field may have any of its spellings.
     ///
-    /// - Throws: `CKError.invalidArguments` for what is no name.
+    /// - Throws: `CKError.invalidArguments` when the text is not a valid name.
     package init(key: String) throws {
         self = try QueryTranslation(now: .distantPast).field(key)
     }
 }
 
 extension FieldValue {
-    /// The value that an app gives to a query; nil when no field can hold it.
+    /// A value that an app compares with; nil when no field can hold it.
     package init?(compared value: Any) {
         var value: Any? = value
         switch value {
@@ -106,6 +106,6 @@ extension FieldValue {
 }
 
 extension String {
-    /// The text without the words that a search leaves out.
+    /// The text without the words that a search ignores.
     package var withoutCommonWords: String { SearchWords.withoutCommonWords(self) }
 }

@@ -2,12 +2,13 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Turns a query into the protocol's filters, or says which part has none.
+/// Translates a query into the protocol's filters, or throws an error that names the part which has
+/// none.
 struct QueryTranslation {
-    /// What `now()` stands for.
+    /// The value of `now()`.
     var now: Date
 
-    /// - Returns: nil for a predicate that nothing satisfies.
+    /// - Returns: nil for a predicate that is never true.
     /// - Throws: `CKError.invalidArguments`.
     func query(_ query: QueryDefinition) throws -> QueryDictionary? {
         guard let filters = try filters(query.predicate) else { return nil }
@@ -23,7 +24,7 @@ struct QueryTranslation {
         return QueryDictionary(recordType: query.recordType, filterBy: filters, sortBy: sorts)
     }
 
-    /// The filters of a predicate; nil when nothing satisfies it.
+    /// The filters of a predicate; nil when it is never true.
     func filters(_ expression: PredicateExpression) throws -> [QueryDictionary.Filter]? {
         switch expression {
         case .all: return []
@@ -134,7 +135,7 @@ struct QueryTranslation {
         return try filters(key, mirrored, value, .none)
     }
 
-    /// The operation that says the same with its sides exchanged.
+    /// The equivalent operation with exchanged sides.
     private static func mirrored(
         _ operation: PredicateComparison.Operation
     ) -> PredicateComparison.Operation? {
@@ -196,7 +197,7 @@ struct QueryTranslation {
         return [.init(comparator, field, value)]
     }
 
-    /// A search for words; those that everybody uses are not looked for, unless there are no others.
+    /// A search for words; common words are ignored unless there are no others.
     private func search(
         _ field: QueryDictionary.FieldName, _ text: PredicateOperand
     ) throws -> QueryDictionary.Filter {
@@ -263,7 +264,7 @@ struct QueryTranslation {
         }
     }
 
-    /// A field by its name, in any of the spellings of the system's fields.
+    /// A field by its name; a system field may have any of its spellings.
     func field(_ key: String) throws -> QueryDictionary.FieldName {
         switch key {
         case CKRecord.SystemFieldKey.recordID, "recordID", "recordName": .system(.recordName)
@@ -295,7 +296,7 @@ struct QueryTranslation {
 extension FieldValue {
     fileprivate var isList: Bool { self == .emptyList || type?.isList == true }
 
-    /// The two members of a list of two.
+    /// The two elements of a list of two.
     fileprivate var bounds: (FieldValue, FieldValue)? {
         switch self {
         case .stringList(let list) where list.count == 2: (.string(list[0]), .string(list[1]))

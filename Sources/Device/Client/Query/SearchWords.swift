@@ -2,7 +2,7 @@ import StratusMatching
 
 /// The words that a search looks for.
 enum SearchWords {
-    /// Words that a search leaves out, as in Apple's documentation of `CKQuery`.
+    /// Words that a search ignores, from Apple's documentation of `CKQuery`.
     private static let common: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is",
         "it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there",

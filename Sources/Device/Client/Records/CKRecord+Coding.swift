@@ -2,15 +2,16 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Makes records of what they wrote; see ``CKRecord/encode(with:)``.
+/// Decodes records from archives; see ``CKRecord/encode(with:)``.
 ///
-/// A class cannot answer a subclass from its own `init`; an extension of a protocol can.
+/// A protocol, because a class's own `init` cannot return an instance of a subclass, and that of a
+/// protocol extension can.
 public protocol ArchivedRecordReading {}
 
 extension ArchivedRecordReading {
-    /// Reads a record, whole or its system fields alone; a share comes back as a `CKShare`.
+    /// Decodes a record, or its system fields alone; a share is decoded as a `CKShare`.
     ///
-    /// - Returns: nil when the archive is damaged, or another record's than was asked for.
+    /// - Returns: nil when the archive is damaged, or of another class of record than requested.
     public init?(coder: NSCoder) {
         guard let record = CKRecord.archived(coder) as? Self else { return nil }
         self = record
@@ -27,8 +28,8 @@ extension CKRecord {
         return made(recordType: recordType, recordID: recordID, state: state)
     }
 
-    /// Writes the whole record, with its values and the changes that are not saved yet; fields with
-    /// a value that no field can hold are written as they were before.
+    /// Writes the whole record, with its values and unsaved changes; a field that was set to an
+    /// unsupported value is written with its former value.
     public func encode(with coder: NSCoder) {
         let state = self.state.withLock { $0 }.archivable
         encodeSystemFields(state, with: coder)
@@ -39,12 +40,11 @@ extension CKRecord {
         coder.archive(tree: Self.archived(state.changes.compactMapValues(\.base)), "baseAssets")
     }
 
-    /// Writes all that the record is but its values: identity, type, change tag, dates, share,
-    /// parent.
+    /// Writes the record without its values: ID, type, change tag, dates, share and parent.
     ///
-    /// An app keeps this beside its own row and rebuilds the record with `init(coder:)`. The same system
-    /// fields make the same bytes: a keyed archiver writes XML, as Foundation on Linux puts the keys of a
-    /// binary archive in an order of chance.
+    /// An app stores this with its own row and rebuilds the record with `init(coder:)`. The same
+    /// system fields give the same bytes: a keyed archiver writes XML, because Foundation on Linux
+    /// writes the keys of a binary archive in random order.
     public func encodeSystemFields(with coder: NSCoder) {
         (coder as? NSKeyedArchiver)?.outputFormat = .xml
         encodeSystemFields(state.withLock { $0 }, with: coder)
@@ -66,7 +66,7 @@ extension CKRecord {
 }
 
 extension RecordState {
-    /// Reads either form of archive; nil when a part that must be there is of another kind.
+    /// Decodes either form of archive; nil when a required part is missing or of another type.
     init?(coder: NSCoder) {
         self.init()
         changeTag = coder.archivedString("changeTag")
@@ -90,15 +90,15 @@ extension RecordState {
         else { return nil }
         self.values = values.values
         encryptedKeys = values.encryptedKeys
-        // A value that was removed stands in neither.
+        // A removed encrypted value is only in the base; its field stays encrypted.
         encryptedKeys.formUnion(base.encryptedKeys)
         for key in changedKeys {
             changes[key] = Change(base: base.values[key], serial: 1)
         }
     }
 
-    /// The record without the changes that no archive can hold, as no field can: such a field is as
-    /// it was before. Without its value the change would read as a removal.
+    /// The record without unsupported values, which cannot be archived: such a field has its former
+    /// value. Without a value the change would be decoded as a removal.
     fileprivate var archivable: RecordState {
         var state = self
         for (key, change) in changes {
@@ -116,9 +116,9 @@ private struct ArchivedValues {
     var values: [String: StoredValue] = [:]
     var encryptedKeys: Set<String> = []
 
-    /// Adds the assets that ``CKRecord/archived(_:)`` wrote.
+    /// Decodes the assets that ``CKRecord/archived(_:)`` wrote.
     ///
-    /// - Returns: false when the key holds something else.
+    /// - Returns: false when the data under the key is damaged.
     mutating func addAssets(of coder: NSCoder, _ key: String) -> Bool {
         guard coder.containsValue(forKey: key) else { return true }
         guard let fields = coder.archivedTree(key) as? [[Any]] else { return false }
@@ -145,7 +145,8 @@ extension CKRecord {
 }
 
 extension NSCoder {
-    /// Writes values as the protocol has them, dates in full; assets are written apart.
+    /// Writes values in the protocol's form, with dates in full precision; assets are written
+    /// separately.
     fileprivate func archive(
         _ values: [String: StoredValue], _ encryptedKeys: Set<String>, _ key: String
     ) {
@@ -161,7 +162,7 @@ extension NSCoder {
     fileprivate func archivedValues(_ key: String) -> ArchivedValues? {
         guard let data = archivedData(key) else { return nil }
         var reader = RecordReader.local
-        // A damaged archive is told as nil, like every other one.
+        // A damaged archive decodes as nil, as everywhere in this module.
         guard let fields = try? RecordFields.encoded([UInt8](data)).values() else { return nil }
         var archived = ArchivedValues()
         for field in fields {

@@ -1,9 +1,9 @@
 import Foundation
 
-// What print(record) shows: what a developer looks for, in the shape of Apple's.
+// The text of print(record), similar to Apple's.
 
 extension CKRecord {
-    /// The record's identity, change tag, parent and values.
+    /// The record's ID, change tag, parent and values.
     func describe(_ name: String, _ details: [String] = []) -> String {
         let state = self.state.withLock { $0 }
         var parts = [
@@ -27,7 +27,7 @@ extension StoredValue {
     private static let longestText = 60
     private static let longestList = 5
 
-    /// The value as a predicate or a record shows it: long ones cut, bytes as their count.
+    /// The value as a description shows it: long texts are cut, bytes are shown as their count.
     var shown: String { object.map { Self.shown($0) } ?? "?" }
 
     private static func shown(_ object: Any) -> String {

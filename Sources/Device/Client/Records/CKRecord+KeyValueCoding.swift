@@ -1,7 +1,7 @@
 #if !canImport(ObjectiveC)
     import Foundation
 
-    // NSObject has no key-value coding on Linux; on Apple's platforms it has.
+    // Key-value coding, which NSObject has on Apple's platforms but not on Linux.
     extension CKRecord {
         public func value(forKey key: FieldKey) -> Any? {
             object(forKey: key)
@@ -20,7 +20,7 @@
             }
         }
 
-        /// The values of fields by name; NSNull stands for a field without one.
+        /// The values of fields by name; NSNull for a field without a value.
         public func dictionaryWithValues(forKeys keys: [FieldKey]) -> [FieldKey: Any] {
             var values: [FieldKey: Any] = [:]
             for key in keys {

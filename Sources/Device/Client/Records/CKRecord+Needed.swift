@@ -2,8 +2,8 @@ import Foundation
 import StratusRecords
 
 extension CKRecord {
-    /// The records without which the service does not save this one: its parent, and what it refers to
-    /// with ``ReferenceAction/deleteSelf``.
+    /// The records that must exist before the service saves this one: its parent, and the targets
+    /// of its references with ``ReferenceAction/deleteSelf``.
     package var neededRecordIDs: [CKRecord.ID] {
         let (parent, values) = state.withLock { ($0.parent, Array($0.values.values)) }
         var needed = parent.map { [$0.recordID] } ?? []
@@ -24,7 +24,7 @@ extension CKRecord {
 }
 
 extension [CKRecord] {
-    /// The same records, each once, behind those of them that it needs; else in their order.
+    /// The records without duplicates, each after those that it needs, otherwise in the same order.
     package var neededFirst: [CKRecord] {
         let records = Dictionary(map { ($0.recordID, $0) }) { first, _ in first }
         var walk = DependencyWalk<CKRecord.ID, CKRecord>()

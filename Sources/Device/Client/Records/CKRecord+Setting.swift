@@ -8,8 +8,8 @@ extension CKRecord {
 
     /// Sets a field on behalf of the app; nil removes it.
     ///
-    /// A value of a class that no field can hold ends the process, as it raises an exception on Apple's
-    /// platforms. A name that no field can have is the service's to refuse, as is Apple's way too.
+    /// A value of an unsupported class ends the process, where Apple's platforms raise an
+    /// exception. An invalid name is refused by the service, as by Apple's.
     ///
     /// - Parameter isEncrypted: whether it is set as an encrypted value.
     func set(_ object: Any?, forKey key: FieldKey, isEncrypted: Bool = false) {
@@ -17,8 +17,8 @@ extension CKRecord {
         precondition(value?.isSupported ?? true, Self.unsupportedValue)
         let canBeEncrypted = value.map { !$0.isReference && $0.assets == nil } ?? true
         state.withLock { state in
-            // What was encrypted once stays so: code that copies all fields of a record must not
-            // send them in the clear.
+            // An encrypted field stays encrypted, so that code that copies all fields of a record
+            // does not send them unencrypted.
             let staysEncrypted = canBeEncrypted && state.encryptedKeys.contains(key)
             state.set(value, for: key, isEncrypted: isEncrypted || staysEncrypted)
         }

@@ -2,10 +2,10 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-// Records as plain values, for stores that keep them without archiving objects.
+// Records as plain values, for stores that do not archive objects.
 
 extension RecordSnapshot {
-    /// Takes a record as it is, its changes included.
+    /// Makes a snapshot of a record with its unsaved changes.
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     public init(_ record: CKRecord) throws {
@@ -36,9 +36,9 @@ extension RecordSnapshot {
         return made(reader.state(self, in: recordID.zoneID), recordID, known: system)
     }
 
-    /// The snapshot as a record whose changes are those since the base: what a save sends.
+    /// The snapshot as a record whose unsaved changes are those since the base, to be saved.
     ///
-    /// What the service knows is the base's; without one, all is a change.
+    /// The service has the base's values; without a base, every value is a change.
     package func record(changedSince base: RecordSnapshot?) throws -> CKRecord {
         let recordID = CKRecord.ID(id)
         let base = base ?? RecordSnapshot(id: id, type: type)
@@ -57,13 +57,14 @@ extension RecordSnapshot {
         return made(state, recordID, known: base.system)
     }
 
-    /// Makes the record, with the people of a share that the service has.
+    /// Makes the record; a share has the participants that the service knows.
     private func made(
         _ state: RecordState, _ recordID: CKRecord.ID, known system: SystemFields?
     ) -> CKRecord {
         var state = state
         if type == CKRecord.SystemType.share, let system {
-            // Without content it was kept before stores knew of shares: its people are unknown.
+            // A share without content was stored before stores supported shares: its participants
+            // are unknown.
             state.sharing =
                 system.sharing.flatMap { ShareState(content: $0) }
                 ?? ShareState(ShareDictionary(), shortGUID: nil, linkOrigin: nil)
@@ -73,7 +74,7 @@ extension RecordSnapshot {
 }
 
 extension CKRecord {
-    /// What was done to the record since it was fetched, made or kept.
+    /// The changes of the record since it was fetched, created or stored.
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     package func edit() throws -> LocalEdit {
@@ -81,7 +82,7 @@ extension CKRecord {
         let isParentChanged = state.parentSerial != nil
         let content = try RecordSnapshot(self, state)
         var original = try RecordSnapshot(self, state.base)
-        // What the parent was is not remembered.
+        // The former parent is not remembered.
         if isParentChanged { original.parentRecordName = nil }
         return LocalEdit(
             id: content.id, type: content.type,
@@ -92,7 +93,7 @@ extension CKRecord {
             isKnown: state.changeTag != nil || state.isKept, changeCount: state.changeCount)
     }
 
-    /// Takes note that a store of this device has an edit: what came later is another one.
+    /// Notes that a store of this device has an edit: later changes are a new edit.
     package func keep(_ edit: LocalEdit) {
         state.withLock { $0.keep(through: edit.changeCount) }
     }
@@ -100,16 +101,18 @@ extension CKRecord {
     /// Whether the parent was set or removed since the record was fetched or made.
     package var isParentChanged: Bool { state.withLock { $0.parentSerial != nil } }
 
-    /// Whether it is a share that the service does not have, or whose people were changed here.
+    /// Whether it is a share that the service does not have, or whose participants were changed
+    /// here.
     package var isUnsavedShare: Bool {
         state.withLock { state in
             state.sharing.map { state.changeTag == nil || $0.terms != $0.known } ?? false
         }
     }
 
-    /// The named fields in the order of their names; without value where there is none.
+    /// The fields with these names, in the order of their names; a missing one has no value.
     ///
-    /// - Parameter areLocal: for this device itself, in place of the service.
+    /// - Parameter areLocal: whether they are stored on this device rather than sent to the
+    ///   service.
     static func fields(
         _ keys: [String], of state: RecordState, areLocal: Bool = false
     ) throws -> [Field] {

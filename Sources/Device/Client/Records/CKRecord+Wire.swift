@@ -3,24 +3,24 @@ import StratusRecords
 import StratusWire
 
 extension CKRecord {
-    /// A record as a request carries it, and the point in its history that the request stands for.
+    /// A record as a request sends it, with the record's state at that time.
     struct Draft: Sendable {
         var operation: RecordsModify.Operation
-        /// The fields to send, but those in ``assetFields``.
+        /// The fields to send, except those in ``assetFields``.
         var fields: [Field]
         /// Fields of ``fields`` whose values must be encrypted first.
         var openKeys: Set<String> = []
         /// Fields with files, some of which must be uploaded first.
         var assetFields: [AssetField] = []
-        /// The record as it is sent.
+        /// The state of the record that is sent.
         var sent: RecordState
         var hasAllFields: Bool
         /// The values of the assets that were uploaded.
         var receipts: [ObjectIdentifier: AssetReceipt] = [:]
-        /// What the owner of a share had decided.
+        /// The terms of a share that are sent.
         var terms: ShareState.Terms?
 
-        /// The record before its changes; the ancestor of a conflict. Made when there is one.
+        /// The record before its changes, which is the ancestor of a conflict.
         var base: RecordState { sent.base }
     }
 
@@ -30,9 +30,9 @@ extension CKRecord {
         var isList: Bool
     }
 
-    /// Writes the record for a save, but for its assets and encrypted values.
+    /// Makes the draft of a save, without asset values and with unencrypted values.
     ///
-    /// Participants are saved on the share's change tag alone, whatever the policy.
+    /// Participants are saved only with the share's change tag, whatever the policy.
     ///
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
     func draft(policy: CKModifyRecordsOperation.RecordSavePolicy) throws -> Draft {
@@ -87,18 +87,18 @@ extension CKRecord {
             details: [CKError.fieldNameKey: key])
     }
 
-    /// Where the assets are that are saved in this record.
+    /// This record as the holder of assets.
     var assetHolder: CKAsset.Holder {
         CKAsset.Holder(recordName: recordID.recordName, zoneID: recordID.zoneID)
     }
 
-    /// The record without what the service answered in the clear for encrypted fields.
+    /// The record without plain values that the service returned for encrypted fields.
     func withoutPlainValues(of keys: Set<String>) -> CKRecord {
         state.withLock { $0.dropPlainValues(of: keys) }
         return self
     }
 
-    /// Takes over the answer to a save.
+    /// Updates the record with the answer to a save.
     func confirm(_ draft: Draft, _ server: RecordState) {
         for asset in draft.assetFields.lazy.flatMap(\.assets) {
             guard let receipt = draft.receipts[ObjectIdentifier(asset)] else { continue }
@@ -122,7 +122,7 @@ extension RecordState {
 }
 
 extension CKRecord.Draft {
-    /// A field with a value in the clear that this device knows as encrypted.
+    /// A field with a plain value that this device encrypts; nil if there is none.
     ///
     /// - Parameter keys: the encrypted fields of the record's type.
     func plainField(of keys: Set<String>) -> String? {
@@ -150,22 +150,21 @@ extension CKRecord.Draft {
     }
 }
 
-/// Turns the dictionaries of answers into records, for one database.
+/// Makes records from the dictionaries of answers, for one database.
 ///
-/// Zone identities are made once per page, and the owner's name is what the framework shows:
-/// `CKCurrentUserDefaultName` everywhere but in the shared database.
+/// A zone's ID is created once per page. The owner's name is the one that the framework shows:
+/// `CKCurrentUserDefaultName` everywhere except in the shared database.
 struct RecordReader {
     let scope: DatabaseScope
-    /// Whether encrypted values are read in the clear, as this device keeps them for itself.
+    /// Whether encrypted values are stored unencrypted, as in this device's own stores.
     private var isLocal = false
-    /// The beginning of shares' links.
+    /// The origin of share links.
     let linkOrigin: String?
-    /// The fields of which this device knows that they are encrypted: no value in the clear is one.
+    /// The fields that this device encrypts: a plain value of one is ignored.
     let encryptedKeys: EncryptedKeys
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
-    /// Whether records were made that lack their assets' bytes, the sense of encrypted values, or the
-    /// key in a share's link; see
-    /// `DatabaseSession.complete(_:progress:)`.
+    /// Whether some records lack their assets' bytes, decrypted values, or the key in a share's
+    /// link; see `DatabaseSession.complete(_:progress:)`.
     private(set) var isIncomplete = false
 
     init(
@@ -176,7 +175,8 @@ struct RecordReader {
         self.encryptedKeys = encryptedKeys
     }
 
-    /// For what this device wrote for itself: owners' names stand there as they were shown.
+    /// Reads records from this device's own stores, which have owners' names as the framework shows
+    /// them.
     static var local: RecordReader {
         var reader = RecordReader(scope: .shared)
         reader.isLocal = true
@@ -192,9 +192,9 @@ struct RecordReader {
         return zoneID
     }
 
-    /// Makes a record of an answer's dictionary.
+    /// Makes a record from an answer's dictionary.
     ///
-    /// - Parameter zoneID: the zone that was asked, for answers that leave it out.
+    /// - Parameter zoneID: the requested zone, for answers that leave it out.
     mutating func record(
         _ dictionary: RecordDictionary, in zoneID: CKRecordZoneID
     ) throws -> CKRecord {
@@ -245,7 +245,8 @@ struct RecordReader {
         return state
     }
 
-    /// Makes the state of a record as a store of this device has it; of a share without its people.
+    /// Makes the state of a record from a store of this device; a share's state has no
+    /// participants.
     mutating func state(_ record: RecordSnapshot, in zoneID: CKRecordZoneID) -> RecordState {
         var state = RecordState()
         if let system = record.system {
@@ -283,8 +284,8 @@ struct RecordReader {
         }
     }
 
-    /// - Returns: nil for a field without value, and for an encrypted one whose value is not
-    ///   encrypted: whoever wrote it had no key, so it may be anybody's.
+    /// - Returns: nil for a field without a value, and for an encrypted field with a plain value:
+    ///   the writer had no key, so the value cannot be trusted.
     mutating func stored(
         _ field: Field, in zoneID: CKRecordZoneID, holder: CKAsset.Holder?
     ) -> StoredValue? {
@@ -316,7 +317,7 @@ struct RecordReader {
     private mutating func asset(_ receipt: AssetReceipt, _ holder: CKAsset.Holder?) -> CKAsset {
         isIncomplete = true
         guard receipt.isLocal else { return CKAsset(receipt, in: holder) }
-        // The store that has it says where.
+        // The store that has the file sets its location.
         return CKAsset(onlyIn: KeptAsset(value: receipt) { nil })
     }
 

@@ -3,17 +3,16 @@ import StratusMatching
 import StratusRecords
 import Synchronization
 
-/// A record: named values under an identity, with what the service knows about it.
+/// A record: named values with an ID, a type and metadata of the service.
 ///
-/// Set values through the subscript; only what changed is sent by the default save policy.
+/// Set values through the subscript; the default save policy sends only changed values.
 ///
 /// ```swift
 /// let trail = CKRecord(recordType: "Trail")
 /// trail["region"] = "Alps"
 /// ```
 ///
-/// Not to be subclassed by apps. `@unchecked Sendable`: everything that changes is behind
-/// `state`.
+/// Apps cannot subclass it. `@unchecked Sendable`: all mutable state is in the mutex `state`.
 public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopying,
     CKRecordKeyValueSetting, Sequence, @unchecked Sendable
 {
@@ -22,7 +21,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     public typealias RecordType = String
     public typealias FieldKey = String
 
-    /// What happens to the holder of a reference when its target is deleted.
+    /// What happens to the record that has a reference when its target is deleted.
     public enum ReferenceAction: UInt, Sendable {
         case none = 0
         case deleteSelf = 1
@@ -55,9 +54,9 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     /// - Parameter recordType: an ASCII letter, then letters, digits and underscores, 255 at most.
     /// - Parameter recordID: a new name in the default zone unless given.
-    /// - Precondition: the type's name is not empty, and has no ASCII characters but letters, digits and
-    ///   underscores; what else is wrong with it is told when the record is saved. A share is made by its
-    ///   own initializers.
+    /// - Precondition: the type's name is not empty, and its only ASCII characters are letters,
+    ///   digits and underscores; any other mistake in it is an error of saving the record. A share
+    ///   is made by its own initializers.
     public convenience init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         precondition(
             recordType != SystemType.share,
@@ -88,7 +87,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     public var creationDate: Date? { state.withLock { $0.creationDate } }
     public var modificationDate: Date? { state.withLock { $0.modificationDate } }
 
-    /// The user who made the record; nil before it was saved.
+    /// The user who created the record; nil before it was saved.
     public var creatorUserRecordID: CKRecord.ID? {
         state.withLock { $0.creatorName }.map { CKRecordID(known: $0) }
     }
@@ -98,7 +97,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         state.withLock { $0.modifierName }.map { CKRecordID(known: $0) }
     }
 
-    /// The share of which the record is the root.
+    /// The share whose root is this record.
     public var share: CKRecord.Reference? { state.withLock { $0.share } }
 
     // MARK: The sharing hierarchy
@@ -126,19 +125,19 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     // MARK: Values
 
-    /// The value of a field, plain or encrypted; nil where there is none, or none that this device can
-    /// read.
+    /// The value of a field, plain or encrypted; nil if there is none, or if this device cannot
+    /// decrypt it.
     public func object(forKey key: FieldKey) -> (any CKRecordValue)? {
-        // The value leaves the lock as it is stored; boxing happens outside.
+        // The object of the value is made outside the lock.
         state.withLock { $0.values[key] }?.object
     }
 
     /// Sets a field; nil removes it. A field that is encrypted stays so.
     ///
-    /// A key is an ASCII letter, then letters, digits and underscores, 255 at most. Others are refused
-    /// when the record is saved: with `CKError.permissionFailure` where they begin with an underscore, as
-    /// the system's fields do, and with `CKError.invalidArguments` else. So are members of different
-    /// kinds in one array.
+    /// A key is an ASCII letter, then letters, digits and underscores, 255 at most. Other keys are
+    /// refused when the record is saved: with `CKError.permissionFailure` if they begin with an
+    /// underscore, as the system's fields do, otherwise with `CKError.invalidArguments`, which also
+    /// refuses an array with elements of different types.
     ///
     /// - Precondition: the object is of a type that a field can hold. Source: Apple's page
     ///   "setObject(_:forKey:)".
@@ -154,8 +153,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     /// The fields that have a value, plain and encrypted, in the order of their names.
     ///
-    /// Without the encrypted ones that this device has no key for, which ``encryptedValues`` lists: code
-    /// that copies all fields would remove them.
+    /// It leaves out encrypted fields whose key this device lacks, because code that copies all
+    /// fields would remove them; ``encryptedValues`` lists them.
     public func allKeys() -> [FieldKey] {
         state.withLock { state in
             state.values.compactMap { key, value in value.isReadable ? key : nil }
@@ -170,10 +169,11 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     /// The fields whose values only the devices of the user, and of a share's participants, can read.
     ///
     /// They are encrypted on this device before they are sent, with a key that the service never
-    /// sees. They cannot be queried, sorted or indexed. Not in the public database, and not for
-    /// references and assets: saving one is refused with `CKError.invalidArguments`. A field is encrypted
-    /// or plain for ever, and one that is encrypted is read and set on the record itself too. A value that this device has
-    /// no key for reads as nil; see `Documentation/Decisions/0010-encrypted-values.md`.
+    /// sees. They cannot be queried, sorted or indexed. In the public database, and for references
+    /// and assets, saving fails with `CKError.invalidArguments`. A field is either encrypted or
+    /// plain and cannot change; an encrypted one can also be read and set on the record itself. A
+    /// value whose key this device lacks reads as nil; see
+    /// `Documentation/Decisions/0010-encrypted-values.md`.
     ///
     /// ```swift
     /// record.encryptedValues["diary"] = "We met a marmot."
@@ -183,8 +183,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         EncryptedValues(record: self)
     }
 
-    /// The words of all string fields in lower case and without diacritics, each once; not of encrypted
-    /// ones, which cannot be searched.
+    /// The distinct words of all string fields in lower case and without diacritics; not of
+    /// encrypted fields, which cannot be searched.
     public func allTokens() -> [String] {
         let plain = state.withLock { state in
             state.values.filter { !state.encryptedKeys.contains($0.key) }
@@ -199,7 +199,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     // MARK: Identity
 
-    /// Equal are records of the same identity, type and change tag; values do not count.
+    /// Records are equal if they have the same ID, type and change tag; values are not compared.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecord else { return false }
         return self === other
@@ -209,8 +209,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     public override var hash: Int { recordID.hash }
 
-    /// Identity, change tag and values; fields that are not saved yet have a star, encrypted values are
-    /// not shown.
+    /// The ID, change tag and values; unsaved fields have a star, and encrypted values are not
+    /// shown.
     public override var description: String { describe("CKRecord") }
 
     public func copy(with zone: NSZone? = nil) -> Any {
@@ -219,7 +219,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         return CKRecord.made(recordType: recordType, recordID: recordID, state: state)
     }
 
-    /// Makes a record of a state: a share where it is one.
+    /// Makes a record from a state, as a `CKShare` if it is one.
     static func made(
         recordType: RecordType, recordID: CKRecord.ID, state: RecordState
     ) -> CKRecord {

@@ -1,15 +1,16 @@
 import Foundation
 
-/// The identity of a record: its name, unique within its zone. `CKRecord.ID` in code.
+/// The ID of a record: its zone and its name, which is unique in the zone. `CKRecord.ID` in code.
 ///
 /// Compared by value.
 public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// 1 to 255 ASCII characters without a leading underscore, but for the service's own records.
+    /// The name: 1 to 255 ASCII characters without a leading underscore, except for the service's
+    /// own records.
     public let recordName: String
     public let zoneID: CKRecordZone.ID
 
-    /// - Parameter recordName: 1 to 255 ASCII characters without a leading underscore; what else is not
-    ///   empty is refused when the record is saved, with `CKError.invalidArguments`.
+    /// - Parameter recordName: 1 to 255 ASCII characters without a leading underscore; another name
+    ///   is refused when the record is saved, with `CKError.invalidArguments`.
     /// - Parameter zoneID: the default zone unless given.
     /// - Precondition: the name is not empty.
     public convenience init(
@@ -21,7 +22,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.init(known: recordName, zoneID: zoneID)
     }
 
-    /// Names a record that the service, or an archive, spoke of: nothing is asked of its name.
+    /// Makes an ID from the service or an archive, without checking its name.
     package init(known recordName: String, zoneID: CKRecordZone.ID = .default) {
         self.recordName = recordName
         self.zoneID = zoneID

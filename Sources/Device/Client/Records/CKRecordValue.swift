@@ -2,14 +2,14 @@ import Foundation
 
 /// A value that a record's field can hold.
 ///
-/// Do not conform types of your own: a record refuses them when it is saved.
+/// Do not conform your own types: a record refuses them when it is saved.
 public protocol CKRecordValueProtocol {}
 
-/// What a record gives for a key when no type is asked for: NSString, NSNumber, NSDate, NSData, NSArray,
-/// `CKRecord.Reference`, `CKAsset` or `CLLocation`.
+/// The value of a record's key when no type is requested: NSString, NSNumber, NSDate, NSData,
+/// NSArray, `CKRecord.Reference`, `CKAsset` or `CLLocation`.
 ///
-/// Swift's values conform too, as there is no class-bound bridge on Linux: code of Apple's platforms says
-/// `"Alps" as CKRecordValue`.
+/// Swift's value types conform too, because Linux has no bridging to classes: code for Apple's
+/// platforms has `"Alps" as CKRecordValue`.
 public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
 
 public typealias CKRecordValue = __CKRecordObjCValue
@@ -65,7 +65,7 @@ extension CKReference: __CKRecordObjCValue {}
 extension CKAsset: __CKRecordObjCValue {}
 extension CLLocation: __CKRecordObjCValue {}
 
-/// Something with named values, such as a record.
+/// An object with named values, such as a record.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
     func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValue)?
     func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey)
@@ -84,7 +84,7 @@ private func objectForm(_ value: (any CKRecordValueProtocol)?) -> (any CKRecordV
 }
 
 extension CKRecordKeyValueSetting {
-    /// The value of a field as the type that is asked for; nil when it is of another.
+    /// The value of a field as the requested type; nil when it has another type.
     public subscript<Value: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> Value? {
         get { object(forKey: key) as? Value }
         set { setObject(objectForm(newValue), forKey: key) }
@@ -96,7 +96,7 @@ extension CKRecordKeyValueSetting {
     }
 }
 
-/// The fields of a record, one after the other, in the order of their names.
+/// An iterator over a record's fields, in the order of their names.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
     var remaining: [(CKRecord.FieldKey, any CKRecordValueProtocol)]
 

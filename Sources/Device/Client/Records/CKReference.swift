@@ -1,7 +1,7 @@
 import Foundation
 import StratusRecords
 
-/// A pointer from a record to another one of the same database. `CKRecord.Reference` in code.
+/// A reference from a record to another one in the same database. `CKRecord.Reference` in code.
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let recordID: CKRecord.ID
     public let action: CKRecord.ReferenceAction
@@ -47,7 +47,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
 }
 
 extension CKReference {
-    /// The reference as the protocol has it.
+    /// The reference in the protocol's form.
     var wireReference: Reference {
         Reference(
             recordName: recordID.recordName,

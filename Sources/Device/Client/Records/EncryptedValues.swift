@@ -1,6 +1,6 @@
 import Foundation
 
-/// The encrypted fields of a record, as if they were a record of their own.
+/// The encrypted fields of a record.
 final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Sendable {
     private let record: CKRecord
 
@@ -12,7 +12,7 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Senda
         record.state.withLock { $0.encryptedKeys.contains(key) ? $0.values[key] : nil }?.object
     }
 
-    /// References and assets are refused when the record is saved.
+    /// Sets an encrypted field. References and assets are refused when the record is saved.
     ///
     /// - Precondition: as for the record's own fields.
     func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey) {
@@ -34,6 +34,6 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Senda
             .sorted()
     }
 
-    /// Values are the record's; there is nothing to copy.
+    /// Returns itself: the values belong to the record.
     func copy(with zone: NSZone? = nil) -> Any { self }
 }

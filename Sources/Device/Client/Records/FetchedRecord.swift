@@ -1,23 +1,26 @@
 import StratusRecords
 import StratusWire
 
-/// A record of a zone's changes, for a store of this device: no object is made of what only has to be kept.
+/// A changed record for a store of this device; a record that is only stored is not turned into an
+/// object.
 package enum FetchedRecord: Sendable {
-    /// One that lies on every device as it came.
+    /// A record that is stored as it was received.
     case row(FetchedRow)
-    /// One in which something had to be made sense of: what is encrypted, assets, people.
+    /// A record with parts that had to be interpreted: encrypted values, assets or participants.
     indirect case record(RecordSnapshot)
 }
 
-/// A record as it came: its fields are the bytes to keep, and nobody has looked at them.
+/// A record as it was received: its fields are the bytes to store, not decoded.
 ///
-/// An object, so that a page, its order and its observers share one: of a million records each copy would count.
+/// A class, so that a page and its observers share one instance: with a million records, copies
+/// would be costly.
 package final class FetchedRow: Sendable {
     package let name: String
     package let type: String
     package let system: RecordSnapshot.SystemFields
     package let parentRecordName: String?
-    /// JSON in the order of the names, every value with its type; see `RecordFields.kept`.
+    /// JSON with the fields in the order of their names, each value with its type; see
+    /// `RecordFields.kept`.
     package let fields: [UInt8]
 
     package init(
@@ -32,20 +35,20 @@ package final class FetchedRow: Sendable {
     }
 }
 
-/// What changed in a zone, as far as one answer tells, in the order of the changes.
+/// One page of the changes in a zone, in order.
 package struct FetchedPage: Sendable {
     package var records: [FetchedRecord] = []
     package var deletedNames: [String] = []
     package var token: String
     package var moreComing: Bool
-    /// How many changes are still to come, at the most; nil where the service does not tell.
+    /// The maximum number of changes that follow; nil if the service does not say.
     package var remainingCount: Int?
 }
 
 extension RecordReader {
-    /// The record as it is to be kept, where this device has nothing to make sense of in it.
+    /// The record as it is stored, if this device has nothing to interpret in it.
     ///
-    /// - Parameter zoneID: the zone that was asked; the answer is about it.
+    /// - Parameter zoneID: the requested zone.
     mutating func fetched(
         _ dictionary: RecordDictionary, in zoneID: CKRecordZoneID
     ) -> FetchedRecord? {
@@ -56,7 +59,7 @@ extension RecordReader {
         else { return nil }
         var parent: String?
         if case .some(let name) = dictionary.parentRecordName { parent = name }
-        // What cannot be read is read once more as an object, and then said.
+        // Fields that cannot be read here are decoded again as an object, which throws the error.
         switch try? dictionary.fields.keeping() {
         case .kept(let bytes):
             return .row(
@@ -75,7 +78,8 @@ extension RecordReader {
         }
     }
 
-    /// Nil for a record without a tag, and for times that a date does not hold to the millisecond.
+    /// Nil for a record without a change tag, and for times that a `Date` cannot represent to the
+    /// millisecond.
     private func system(of dictionary: RecordDictionary) -> RecordSnapshot.SystemFields? {
         let (created, modified) = (dictionary.created, dictionary.modified)
         guard let tag = dictionary.recordChangeTag,
@@ -91,7 +95,7 @@ extension RecordReader {
             shareRecordName: dictionary.shareRecordName)
     }
 
-    /// Fields as this device keeps them; nil where something is encrypted, or there are assets.
+    /// The fields as this device stores them; nil if there are encrypted values or assets.
     private mutating func kept(_ fields: [Field], in zoneID: CKRecordZoneID) -> [Field]? {
         var kept = fields
         for (index, field) in fields.enumerated() {
@@ -109,7 +113,7 @@ extension RecordReader {
         return kept
     }
 
-    /// With its zone, whose owner has the name that this device gives them.
+    /// The reference with its zone, whose owner has the name that this device uses.
     private mutating func kept(_ target: Reference, _ zoneID: CKRecordZoneID) -> Reference {
         let zone = target.zoneID.map {
             self.zoneID(ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.ownerName))

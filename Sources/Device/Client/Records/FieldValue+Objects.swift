@@ -2,7 +2,7 @@ import Foundation
 import StratusRecords
 
 extension FieldValue {
-    /// Makes the protocol's value of a boxed object; nil when no field can hold it.
+    /// Makes the protocol's value from an object; nil when no field can hold it.
     init?(object: any CKRecordValueProtocol) {
         switch object {
         case let array as NSArray:
@@ -22,7 +22,7 @@ extension FieldValue {
             guard location.fitsField else { return nil }
             self = .location(Location(location))
         case let asset as CKAsset:
-            // A file of the app has no value before it was uploaded, or a store kept it.
+            // A file of the app has no value until it is uploaded or stored.
             guard let value = asset.knownValue else { return nil }
             self = .asset(value)
         default: return nil
@@ -84,10 +84,10 @@ extension FieldValue {
 }
 
 extension NSNumber {
-    /// Whether the protocol has such a number: JSON knows neither infinity nor what is no number, and
-    /// integers end with Int64.
+    /// Whether the protocol can represent the number: JSON has no infinity and no NaN, and integers
+    /// end with Int64.
     fileprivate var fitsField: Bool {
-        // What is above Int64 wraps round.
+        // An unsigned integer above Int64.max becomes negative.
         isFloatingPoint ? doubleValue.isFinite : doubleValue <= 0 || int64Value > 0
     }
 
@@ -103,7 +103,7 @@ extension NSDate {
             timeIntervalSinceReferenceDate: ExactDate.seconds(ofMilliseconds: milliseconds))
     }
 
-    /// Milliseconds since 1970, as the protocol has dates; what lies beyond its range is cut to it.
+    /// Milliseconds since 1970, as the protocol represents dates, clamped to its range.
     var wholeMilliseconds: Int64 {
         ExactDate.milliseconds(of: timeIntervalSinceReferenceDate)
     }
@@ -130,7 +130,8 @@ extension Location {
 }
 
 extension CLLocation {
-    /// Whether the protocol has such a place; what else is not finite is left out.
+    /// Whether the protocol can represent the location; other members that are not finite are left
+    /// out.
     fileprivate var fitsField: Bool {
         coordinate.latitude.isFinite && coordinate.longitude.isFinite
     }

@@ -1,19 +1,19 @@
 import Foundation
 import StratusRecords
 
-/// Everything about a record that can change: a value, so that it is copied and replaced whole.
+/// The mutable state of a record: a value type, so that it is copied and replaced as a whole.
 struct RecordState: Sendable {
-    /// A field that was changed: what it was before, and when, counted in changes.
+    /// A changed field: its value before, and the serial number of the change.
     struct Change: Sendable {
         var base: StoredValue?
         var serial: Int
     }
 
     var values: [String: StoredValue] = [:]
-    /// The fields that are encrypted, with a value or without.
+    /// The encrypted fields, with or without a value.
     var encryptedKeys: Set<String> = []
     var changes: [String: Change] = [:]
-    /// Changes ever made; tells which came after a request was built.
+    /// The number of changes ever made; shows which came after a request was built.
     var changeCount = 0
 
     var changeTag: String?
@@ -23,23 +23,23 @@ struct RecordState: Sendable {
     var modifierName: String?
     var share: CKReference?
     var parent: CKReference?
-    /// The count at which the parent was changed; nil when it is as the service knows it.
+    /// The count at which the parent was changed; nil when it is the service's.
     var parentSerial: Int?
 
-    /// Whether a store of this device took the record over, be it not sent yet.
+    /// Whether a store of this device has the record, even if it is not sent yet.
     var isKept = false
 
-    /// What only a share has.
+    /// The state that only a share has.
     var sharing: ShareState? {
         get { shares.first }
         set { shares = newValue.map { [$0] } ?? [] }
     }
 
-    /// In an array, so that the many records that are no shares stay small.
+    /// In an array, so that the many records that are not shares stay small.
     private var shares: [ShareState] = []
 
-    /// Takes out what a service answered in the clear for encrypted fields: whoever wrote it had no
-    /// key, so it may be anybody's.
+    /// Removes plain values that a service returned for encrypted fields: the writer had no key, so
+    /// they cannot be trusted.
     mutating func dropPlainValues(of keys: Set<String>) {
         for key in keys where !encryptedKeys.contains(key) {
             guard values.removeValue(forKey: key) != nil else { continue }
@@ -47,7 +47,7 @@ struct RecordState: Sendable {
         }
     }
 
-    /// Sets a field; nil removes it, where it is of the kind.
+    /// Sets a field; nil removes it if it is plain or encrypted as given.
     mutating func set(_ value: StoredValue?, for key: String, isEncrypted: Bool = false) {
         if encryptedKeys.contains(key) != isEncrypted {
             guard value != nil else { return }
@@ -58,7 +58,7 @@ struct RecordState: Sendable {
         values[key] = value
         if let change = changes[key] {
             if value == nil, change.base == nil {
-                // Set and removed again: the service never hears of it.
+                // Set and removed again: nothing is sent.
                 changes[key] = nil
             } else {
                 changes[key]?.serial = changeCount
@@ -68,7 +68,7 @@ struct RecordState: Sendable {
         }
     }
 
-    /// Takes note that a store has the changes up to a count.
+    /// Notes that a store has the changes up to a count.
     mutating func keep(through count: Int) {
         changes = changes.filter { $0.value.serial > count }
         if let serial = parentSerial, serial <= count { parentSerial = nil }
@@ -81,7 +81,7 @@ struct RecordState: Sendable {
         parentSerial = changeCount
     }
 
-    /// The record before the changes that are not saved yet.
+    /// The record before its unsaved changes.
     var base: RecordState {
         var base = self
         for (key, change) in changes {
@@ -93,13 +93,13 @@ struct RecordState: Sendable {
         return base
     }
 
-    /// Takes over what the service answered to a save, but keeps what was changed meanwhile.
+    /// Adopts the service's answer to a save, but keeps changes made since the request was built.
     ///
     /// - Parameters:
     ///   - server: the record in the answer.
     ///   - sent: the record when the request was built.
-    ///   - hasAllFields: whether the answer has every field; when not, what was sent is what is
-    ///     stored.
+    ///   - hasAllFields: whether the answer has every field; if not, the sent values are what the
+    ///     service stored.
     mutating func confirm(_ server: RecordState, sent: RecordState, hasAllFields: Bool) {
         let later = changesSince(sent)
         let local = values
@@ -107,8 +107,7 @@ struct RecordState: Sendable {
         if hasAllFields {
             confirmEncrypted(&confirmed, server, sent)
         } else {
-            // The protocol's own form of what was sent, so that a Date reads as the service keeps
-            // it.
+            // Sent values in the protocol's form, so that a Date reads as the service stores it.
             for key in Set(sent.changes.keys).union(later.keys) {
                 confirmed[key] = sent.values[key]?.normalised
             }
@@ -117,7 +116,7 @@ struct RecordState: Sendable {
         where value.assets?.allSatisfy({ $0.fileURL != nil }) == true
             && confirmed[key]?.assets != nil
         {
-            // The app's own file, or the one that was fetched, serves as well as another download.
+            // The app's own or already fetched file has the same bytes, so it is not downloaded.
             if sent.changes[key] != nil || confirmed[key]?.hasSameAssets(as: value) == true {
                 confirmed[key] = value
             }
@@ -139,8 +138,8 @@ struct RecordState: Sendable {
         if hasAllFields { parent = server.parent }
     }
 
-    /// Decides what an answer with all fields says of the encrypted ones: an encrypted value is one
-    /// that was set here, or that a key of this device opens.
+    /// Adopts the encrypted fields of an answer with all fields: a value counts as encrypted if it
+    /// was set here or a key of this device opens it.
     private mutating func confirmEncrypted(
         _ confirmed: inout [String: StoredValue], _ server: RecordState, _ sent: RecordState
     ) {
@@ -148,11 +147,11 @@ struct RecordState: Sendable {
             if sent.changes[key] != nil, sent.encryptedKeys.contains(key) {
                 confirmed[key] = sent.values[key]?.normalised
             } else if confirmed[key] != nil, !server.encryptedKeys.contains(key) {
-                // In the clear: whoever wrote it had no key, so it may be anybody's.
+                // A plain value: the writer had no key, so it cannot be trusted.
                 confirmed[key] = nil
             }
         }
-        // A mark counts with its sealed value alone.
+        // A field that is marked as encrypted counts only with its sealed value.
         encryptedKeys.formUnion(server.encryptedKeys.filter { server.values[$0] != nil })
     }
 
@@ -161,7 +160,8 @@ struct RecordState: Sendable {
         var later = changes.compactMapValues { $0.serial > sent.changeCount ? $0.serial : nil }
         for key in sent.changes.keys
         where changes[key] == nil && values[key] == nil && sent.values[key] != nil {
-            // New in the request and removed since: no change while nothing of it was sent.
+            // Set in the request and removed since: removing it is a change, because the value was
+            // sent.
             later[key] = changeCount
         }
         return later
@@ -169,14 +169,15 @@ struct RecordState: Sendable {
 }
 
 extension StoredValue {
-    /// Whether the service keeps the same content for both.
+    /// Whether the service stores the same content for both.
     fileprivate func hasSameAssets(as other: StoredValue) -> Bool {
         let checksums = assets?.map { $0.stored?.fileChecksum }
         return checksums == other.assets?.map { $0.stored?.fileChecksum }
             && checksums?.contains(nil) == false
     }
 
-    /// The value as it reads after a round trip; references and assets stay objects.
+    /// The value as it reads after a round trip through the protocol; references and assets stay
+    /// objects.
     var normalised: StoredValue {
         if case .sealed = self { return self }
         return switch fieldValue {

@@ -1,10 +1,9 @@
 import Foundation
 import StratusRecords
 
-/// A field's value inside a record: as it came off the wire, or as the app set it.
+/// A field's value inside a record: as it was received, or as the app set it.
 ///
-/// `@unchecked Sendable`: the objects are immutable; whatever could be changed was copied at
-/// setting.
+/// `@unchecked Sendable`: the objects are immutable; mutable ones were copied when they were set.
 enum StoredValue: @unchecked Sendable {
     case wire(FieldValue)
     /// An NSString, NSNumber, NSDate, NSData, CKReference, CKAsset, CLLocation, or an NSArray of one
@@ -12,13 +11,13 @@ enum StoredValue: @unchecked Sendable {
     case object(any CKRecordValue)
     /// An encrypted value of the service that this device cannot read.
     case sealed([UInt8])
-    /// A value that no field can hold: an argument of a predicate, never a record's.
+    /// A value that no field can hold: only in arguments of predicates.
     case unsupported
 
-    /// Takes a value as an app gives it; nil stands for no value.
+    /// Makes a value from an object of the app; nil stands for no value.
     ///
-    /// Numbers become NSNumber as on Apple's platforms, so that whatever was set as an Int can be
-    /// read as an Int64, a Double or an NSNumber.
+    /// Numbers become NSNumber as on Apple's platforms, so that a value set as an Int can be read
+    /// as an Int64, a Double or an NSNumber.
     init?(_ value: Any?) {
         guard let value, !(value is NSNull) else { return nil }
         self = Self.object(for: value).map(Self.object) ?? .unsupported
@@ -70,7 +69,7 @@ enum StoredValue: @unchecked Sendable {
         if case .sealed = self { false } else { true }
     }
 
-    /// The value as the app reads it; nil for what no field can hold.
+    /// The value as the app reads it; nil if no field can hold it.
     var object: (any CKRecordValue)? {
         switch self {
         case .object(let object): object
@@ -79,7 +78,7 @@ enum StoredValue: @unchecked Sendable {
         }
     }
 
-    /// The value as the protocol has it; nil for what no field can hold.
+    /// The value in the protocol's form; nil if no field can hold it.
     var fieldValue: FieldValue? {
         switch self {
         case .wire(let value): value
@@ -89,7 +88,7 @@ enum StoredValue: @unchecked Sendable {
         }
     }
 
-    /// The value as this device keeps it for itself; nil for what no field can hold.
+    /// The value as this device stores it; nil if no field can hold it.
     func localValue(isEncrypted: Bool) -> FieldValue? {
         if case .sealed(let bytes) = self { return .bytes(bytes) }
         guard isEncrypted, case .bytes(let bytes) = fieldValue else { return fieldValue }
@@ -122,7 +121,7 @@ enum StoredValue: @unchecked Sendable {
     }
 }
 
-/// The Swift numbers, which a record keeps as NSNumber.
+/// Swift's number types, which a record stores as NSNumber.
 private protocol NumberBoxing {
     var boxed: NSNumber { get }
 }

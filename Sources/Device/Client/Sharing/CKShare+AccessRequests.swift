@@ -1,6 +1,6 @@
 import StratusWire
 
-/// Requests for access: what people ask who have the link of a share and are not invited.
+/// Requests for access by people who have the link of a share but are not invited.
 ///
 /// ```swift
 /// share.allowsAccessRequests = true
@@ -15,47 +15,49 @@ import StratusWire
 /// _ = try await database.save(share)
 /// ```
 ///
-/// What is decided is saved with the share. Only its owner and its administrators decide: what others
-/// set ends the process, as it raises an exception on Apple's platforms. Source: Apple's page of
-/// `CKShare`.
+/// Decisions are saved with the share. Only its owner and administrators can decide: setting them
+/// as another user ends the process, where Apple's platforms raise an exception. Source: Apple's
+/// page of `CKShare`.
 extension CKShare {
     public typealias AccessRequester = CKShareAccessRequester
     public typealias BlockedIdentity = CKShareBlockedIdentity
 
-    /// Whether people who are not invited may ask for access; false unless set.
+    /// Whether people who are not invited may request access; false by default.
     ///
-    /// Requests that wait already stay when it is set to false.
+    /// Setting it to false keeps the pending requests.
     public var allowsAccessRequests: Bool {
         get { accessRequests.areAllowed }
         set { decide { $0.areAllowed = newValue } }
     }
 
-    /// Who asks for access and has no answer yet; the owner and administrators see them.
+    /// The people with a pending request; visible to the owner and administrators.
     ///
     /// To approve, add the participant of ``CKShareAccessRequester/participantLookupInfo``.
     public var requesters: [AccessRequester] {
         accessRequests.requesters.map { CKShareAccessRequester($0) }
     }
 
-    /// Who may not ask until ``unblockIdentities(_:)``; the owner and administrators see them.
+    /// The people who may not request access until ``unblockIdentities(_:)``; visible to the owner
+    /// and administrators.
     public var blockedIdentities: [BlockedIdentity] {
         accessRequests.blocked.map { CKShareBlockedIdentity($0) }
     }
 
-    /// Takes people out of ``requesters``; they may ask again.
+    /// Removes people from ``requesters``; they may request access again.
     public func denyRequesters(_ requesters: [AccessRequester]) {
         decide { $0.deny(requesters.map(\.dictionary)) }
     }
 
-    /// Keeps people from asking again, and takes them out of the participants when the share is saved.
+    /// Prevents people from requesting access again, and removes them from the participants when
+    /// the share is saved.
     ///
-    /// They are not told: their requests seem to be taken. A blocked person does not join by a public
-    /// link either, but does who is invited afterwards.
+    /// They are not notified: their requests appear to succeed. A blocked person cannot join by a
+    /// public link either, but can if invited afterwards.
     public func blockRequesters(_ requesters: [AccessRequester]) {
         decide { $0.block(requesters.map(\.dictionary)) }
     }
 
-    /// Lets people ask again.
+    /// Lets people request access again.
     public func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
         decide { $0.unblock(blockedIdentities.map(\.dictionary)) }
     }
@@ -65,7 +67,7 @@ extension CKShare {
     }
 
     private func decide(_ change: (inout ShareState.AccessRequests) -> Void) {
-        // Whoever has no known part in the share is refused by the service.
+        // A user without a known role in the share is refused by the service instead.
         let role = currentUserParticipant?.role
         precondition(
             role != .privateUser && role != .publicUser,

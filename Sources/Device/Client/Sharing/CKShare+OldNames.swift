@@ -53,7 +53,7 @@ extension CKFetchShareMetadataOperation {
 }
 
 extension CKContainer {
-    /// Holds older names.
+    /// A namespace for older names.
     @available(*, deprecated, message: "Use CKContainer.ApplicationPermissions and its like.")
     public enum Application {
         public typealias Permissions = CKContainer.ApplicationPermissions

@@ -1,7 +1,7 @@
 import StratusWire
 
 extension CKShare {
-    /// Whether a participant takes part.
+    /// Whether a participant has accepted the invitation.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
         case unknown = 0
         /// Invited.
@@ -11,7 +11,7 @@ extension CKShare {
         case removed = 3
     }
 
-    /// What somebody may do with what is shared.
+    /// What a participant may do with the shared records.
     public enum ParticipantPermission: Int, Sendable {
         case unknown = 0
         case none = 1
@@ -19,7 +19,7 @@ extension CKShare {
         case readWrite = 3
     }
 
-    /// How somebody comes to be a participant.
+    /// The role of a participant in a share.
     public enum ParticipantRole: Int, Sendable {
         case unknown = 0
         case owner = 1
@@ -27,11 +27,11 @@ extension CKShare {
         case administrator = 2
         /// Invited by name.
         case privateUser = 3
-        /// Joined because everybody could who had the link.
+        /// Joined by the link of a public share.
         case publicUser = 4
     }
 
-    /// The older form of ``ParticipantRole``, which knows no administrators.
+    /// The older form of ``ParticipantRole``, without administrators.
     @available(*, deprecated, message: "Use CKShare.ParticipantRole.")
     public enum ParticipantType: Int, Sendable {
         case unknown = 0
@@ -41,7 +41,7 @@ extension CKShare {
     }
 }
 
-// The protocol's words, both ways.
+// Conversions from and to the protocol's words.
 
 extension CKShare.ParticipantAcceptanceStatus {
     init(_ word: ParticipantStatus) {
@@ -102,7 +102,7 @@ extension CKShare.ParticipantType {
         switch role {
         case .unknown: self = .unknown
         case .owner: self = .owner
-        // As older systems see administrators.
+        // Older systems show administrators as private users.
         case .administrator, .privateUser: self = .privateUser
         case .publicUser: self = .publicUser
         }

@@ -5,10 +5,11 @@ import StratusWire
 /// The record name of the share of a whole zone.
 public let CKRecordNameZoneWideShare = ShareDictionary.zoneShareName
 
-/// A share: a record that says who else may see a record with all below it, or a whole zone.
+/// A share: a record that gives other people access to a record and its descendants, or to a whole
+/// zone.
 ///
 /// A share of a hierarchy is saved in one operation with its root, in a custom zone of the private
-/// database. Its ``url`` is there after the save; whoever is a participant joins by it.
+/// database. After the save it has a ``url``, by which participants join.
 ///
 /// ```swift
 /// let share = CKShare(rootRecord: trail)
@@ -18,11 +19,11 @@ public let CKRecordNameZoneWideShare = ShareDictionary.zoneShareName
 /// print(share.url)
 /// ```
 ///
-/// Deleting the share ends it for all when its owner does so; a participant who deletes it, in the
-/// shared database, leaves. A share has 100 participants at most.
+/// When its owner deletes the share, it ends for everyone; a participant who deletes it in the
+/// shared database leaves it. A share has 100 participants at most.
 ///
-/// `@unchecked Sendable` as every record: what changes is behind its lock, participants have locks
-/// of their own.
+/// `@unchecked Sendable` as every record: its mutable state is in the mutex of `CKRecord`, and
+/// participants have their own.
 public final class CKShare: CKRecord, @unchecked Sendable {
     public typealias Participant = CKShareParticipant
     public typealias Metadata = CKShareMetadata
@@ -30,7 +31,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {
     public enum SystemFieldKey {
         public static let title: CKRecord.FieldKey = "cloudkit.title"
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
-        /// What is shared, as an app names its own types.
+        /// The key of the type of the shared item, a name that the app chooses.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
     }
 
@@ -38,9 +39,9 @@ public final class CKShare: CKRecord, @unchecked Sendable {
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)
     }
 
-    /// Shares a record and all that reaches it by `parent`; sets the record's `share`.
+    /// Shares a record and its descendants by `parent`; sets the record's `share`.
     ///
-    /// - Parameter shareID: in the zone of the root; with another zone no save succeeds.
+    /// - Parameter shareID: must be in the zone of the root, or saving fails.
     /// - Parameter rootRecord: the record to share.
     public convenience init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         var state = RecordState()
@@ -73,8 +74,8 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     /// The link of the share, nil before it is saved: `…/share/<identifier>#<title>~<key>`.
     ///
-    /// The key is for the zone's encrypted values; it is missing where this device has none.
-    /// The identifier stays the same for as long as the share is there; the title is for people.
+    /// The key is for the zone's encrypted values; it is missing if this device has none. The
+    /// identifier stays the same while the share exists; the title is for people.
     public var url: URL? {
         let title: String? = self[SystemFieldKey.title]
         return sharing { sharing -> URL? in
@@ -87,8 +88,9 @@ public final class CKShare: CKRecord, @unchecked Sendable {
         } ?? nil
     }
 
-    /// The link for one person, whoever opens it first; nil before the share is saved, after
-    /// somebody joined by it, and of participants who were invited by address.
+    /// The link for a one-time participant: the first person who opens it can join. Nil before the
+    /// share is saved, after a person joined by it, and for participants who were invited by
+    /// address.
     public func oneTimeURL(for participantID: Participant.ID) -> URL? {
         let title: String? = self[SystemFieldKey.title]
         return sharing { sharing -> URL? in
@@ -104,47 +106,49 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 
     // MARK: Participants
 
-    /// What everybody may do who has the link; `.none` is for participants alone.
+    /// What anyone with the link may do; with `.none` only participants have access.
     ///
-    /// Setting another permission than `.none` voids open invitations; setting `.none` removes, at
-    /// the save, who joined by the link.
+    /// Setting a permission other than `.none` cancels open invitations; setting `.none` removes,
+    /// when the share is saved, the people who joined by the link.
     public var publicPermission: ParticipantPermission {
         get { sharing(\.publicPermission) ?? .none }
         set { state.withLock { $0.sharing?.setPublicPermission(newValue) } }
     }
 
-    /// The owner, and who was invited or takes part, as far as the user may see them.
+    /// The owner and the people who were invited or joined, if the user may see them.
     ///
-    /// What is set on a participant is saved with the share.
+    /// Changes of a participant are saved with the share.
     public var participants: [Participant] { sharing(\.participants) ?? [] }
 
     public var owner: Participant {
-        // Every share has its state, see the initializers.
+        // All initializers set the state, so the default is never used.
         sharing(\.owner) ?? ShareState(rootName: nil).owner
     }
 
-    /// The user's own part; nil for somebody who only has the link of a public share.
+    /// The user as a participant; nil for a user who only has the link of a public share.
     public var currentUserParticipant: Participant? {
         sharing(\.currentUserParticipant) ?? nil
     }
 
-    /// Invites somebody, or changes the role and permission of who is a participant already.
+    /// Invites a person, or changes the role and permission of an existing participant.
     ///
-    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments` else.
-    /// Source: Apple's page "addParticipant(_:)".
+    /// The share's public permission must be `.none`; otherwise saving fails with
+    /// `CKError.invalidArguments`. Source: Apple's page "addParticipant(_:)".
     public func addParticipant(_ participant: Participant) {
         state.withLock { $0.sharing?.add(participant) }
     }
 
-    /// Removes somebody, who loses access when the share is saved. The owner stays.
+    /// Removes a participant, who loses access when the share is saved. The owner cannot be
+    /// removed.
     ///
-    /// Only of shares whose public permission is `.none`: a save says `CKError.invalidArguments`
-    /// else.
+    /// The share's public permission must be `.none`; otherwise saving fails with
+    /// `CKError.invalidArguments`.
     public func removeParticipant(_ participant: Participant) {
         state.withLock { $0.sharing?.remove(participant) }
     }
 
-    /// As of every record, with the link without its key, the public permission and the participants.
+    /// The description of a record, with the link without its key, the public permission and the
+    /// participants.
     public override var description: String {
         let people = participants.map { participant in
             let identity = participant.userIdentity
@@ -165,7 +169,8 @@ public final class CKShare: CKRecord, @unchecked Sendable {
 }
 
 extension CKRecord {
-    /// The root that has to be saved together with this record, when it is a new share of one.
+    /// The root record that must be saved together with this one, if it is a new share of a
+    /// hierarchy.
     var rootOfNewShare: CKRecord.ID? {
         state.withLock { $0.changeTag == nil ? $0.sharing?.rootName : nil }
             .map { CKRecordID(known: $0, zoneID: recordID.zoneID) }

@@ -1,12 +1,12 @@
 import Foundation
 import StratusWire
 
-/// Somebody who asks for access to a share. `CKShare.AccessRequester` in code.
+/// A person who requests access to a share. `CKShare.AccessRequester` in code.
 ///
-/// Who asks tells the owner and the administrators of the share the name of his account, and its
-/// e-mail address where that is verified. `contact` is absent: it needs Apple's Contacts.
+/// A request shows the owner and administrators of the share the name of the person's account, and
+/// its e-mail address if that is verified. `contact` is absent: it needs Apple's Contacts.
 public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// The person as the protocol has it.
+    /// The person in the protocol's form.
     let dictionary: UserIdentityDictionary
 
     init(_ dictionary: UserIdentityDictionary) {
@@ -15,7 +15,7 @@ public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, 
 
     public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary) }
 
-    /// What `CKFetchShareParticipantsOperation` makes a participant of, who is added to the share to
+    /// The lookup for `CKFetchShareParticipantsOperation`; add its participant to the share to
     /// approve the request.
     public var participantLookupInfo: CKUserIdentity.LookupInfo {
         var info = dictionary.lookupInfo ?? UserLookupInfo()

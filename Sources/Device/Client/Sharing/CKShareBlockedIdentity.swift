@@ -1,11 +1,11 @@
 import Foundation
 import StratusWire
 
-/// Somebody who may not ask for access to a share. `CKShare.BlockedIdentity` in code.
+/// A person who may not request access to a share. `CKShare.BlockedIdentity` in code.
 ///
 /// `contact` is absent: it needs Apple's Contacts.
 public final class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// The person as the protocol has it.
+    /// The person in the protocol's form.
     let dictionary: UserIdentityDictionary
 
     init(_ dictionary: UserIdentityDictionary) {

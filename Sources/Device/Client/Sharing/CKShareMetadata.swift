@@ -2,13 +2,14 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// What is behind a share's link, for the user who asks. `CKShare.Metadata` in code.
+/// The metadata of the share behind a link, as the current user may see it. `CKShare.Metadata` in
+/// code.
 ///
-/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Equal
-/// are metadata of the same share in the same container.
+/// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Metadata
+/// are equal if they are of the same share in the same container.
 public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let containerIdentifier: String
-    /// The share as the user may see it: before joining, with the owner and the user alone.
+    /// The share as the user may see it: before joining, with only the owner and the user.
     public let share: CKShare
     /// The root of the shared hierarchy; nil when the whole zone is shared.
     public let hierarchicalRootRecordID: CKRecord.ID?
@@ -16,9 +17,9 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public let participantStatus: CKShare.ParticipantAcceptanceStatus
     public let participantPermission: CKShare.ParticipantPermission
     public let ownerIdentity: CKUserIdentity
-    /// Where it was asked for (`shouldFetchRootRecord`), and there is one.
+    /// The root record, if it was requested (`shouldFetchRootRecord`) and exists.
     public let rootRecord: CKRecord?
-    /// The link by which the share was found.
+    /// The link of the request.
     let link: ShortGUIDDictionary
     /// The key of the zone's encrypted values; nil for a link without one.
     let linkKey: ZoneKey?
@@ -30,10 +31,10 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
-    /// Makes metadata of an answer.
+    /// Makes metadata from an answer.
     ///
-    /// - Parameter link: what was asked for.
-    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that somebody
+    /// - Parameter link: the link of the request.
+    /// - Throws: `CKError.participantMayNeedVerification` when the answer only says that a person
     ///   was invited by an address that may be the user's.
     init(
         _ dictionary: ShareMetadataDictionary, link: ShortGUIDDictionary, container: String,
@@ -136,7 +137,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
 }
 
 extension NSCoder {
-    /// A number that stands for a word; nil when the key is missing or the number unknown.
+    /// An enumeration value by its raw number; nil when the key is missing or the number is
+    /// unknown.
     fileprivate func archivedWord<Word: RawRepresentable>(
         _ key: String
     ) -> Word? where Word.RawValue == Int {

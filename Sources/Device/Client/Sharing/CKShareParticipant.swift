@@ -2,10 +2,10 @@ import Foundation
 import StratusWire
 import Synchronization
 
-/// A person's part in a share. `CKShare.Participant` in code.
+/// A participant of a share. `CKShare.Participant` in code.
 ///
-/// Participants come from `CKContainer.shareParticipant(forEmailAddress:)` and its like, or from a
-/// share. Set ``permission``, add the participant to a share and save the share:
+/// Get participants from `CKContainer.shareParticipant(forEmailAddress:)` and similar methods, or
+/// from a share. Set ``permission``, add the participant to a share and save the share:
 ///
 /// ```swift
 /// let bo = try await container.shareParticipant(forEmailAddress: "bo@example.org")
@@ -13,7 +13,7 @@ import Synchronization
 /// share.addParticipant(bo)
 /// ```
 ///
-/// Equal are participants that are the same person, whatever they may do.
+/// Participants are equal if they are the same person, whatever their permissions.
 public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
     public typealias ID = String
 
@@ -23,15 +23,15 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         state = Mutex(dictionary)
     }
 
-    /// Makes a participant who is whoever opens a link first, see `CKShare.oneTimeURL(for:)`.
+    /// Makes a participant for the first person who opens a link; see `CKShare.oneTimeURL(for:)`.
     ///
-    /// Add it to a share, save the share, and send the link to one person. Stratus's service alone
-    /// takes such participants over the protocol.
+    /// Add it to a share, save the share, and send the link to one person. Only Stratus's service
+    /// accepts such participants over the protocol.
     public class func oneTimeURLParticipant() -> CKShareParticipant {
         CKShareParticipant(oneTimeToken: UUID().uuidString)
     }
 
-    /// - Parameter oneTimeToken: what the link says; not to be guessed.
+    /// - Parameter oneTimeToken: the secret in the link; must be unguessable.
     convenience init(oneTimeToken: String, participantID: String = UUID().uuidString) {
         var identity = UserIdentityDictionary(userRecordName: nil)
         identity.lookupInfo = UserLookupInfo(oneTimeToken: oneTimeToken)
@@ -40,15 +40,16 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
                 participantID: participantID, userIdentity: identity, permission: .readOnly))
     }
 
-    /// The participant as the protocol has it.
+    /// The participant in the protocol's form.
     var dictionary: ParticipantDictionary { state.withLock { $0 } }
 
-    /// Names the participant within the share; the service gives another one when it is saved.
+    /// Identifies the participant within the share; the service replaces it when the share is
+    /// saved.
     public var participantID: ID { dictionary.participantID ?? "" }
 
     public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary.userIdentity) }
 
-    /// `.privateUser` unless set; the owner of a share may make administrators.
+    /// The role, `.privateUser` by default; only the owner of a share can appoint administrators.
     public var role: CKShare.ParticipantRole {
         get { CKShare.ParticipantRole(dictionary.role) }
         set { state.withLock { $0.role = newValue.word } }
@@ -60,18 +61,18 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         set { role = newValue.role }
     }
 
-    /// `.pending` until the person follows the link.
+    /// The acceptance status, `.pending` until the person joins by the link.
     public var acceptanceStatus: CKShare.ParticipantAcceptanceStatus {
         CKShare.ParticipantAcceptanceStatus(dictionary.status)
     }
 
-    /// `.readOnly` unless set; takes effect when the share is saved.
+    /// The permission, `.readOnly` by default; a change takes effect when the share is saved.
     public var permission: CKShare.ParticipantPermission {
         get { CKShare.ParticipantPermission(dictionary.permission) }
         set { state.withLock { $0.permission = newValue.word } }
     }
 
-    /// Whether the person had asked for access, and the owner or an administrator let him in.
+    /// Whether the person requested access, and the owner or an administrator approved it.
     public var isApprovedRequester: Bool { dictionary.isApprovedRequester }
 
     /// When the person was invited, or joined a public share; nil before the share is saved.
@@ -79,7 +80,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         dictionary.dateAddedMilliseconds.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// Takes over what the service answered to a save, but keeps what was set meanwhile.
+    /// Adopts the service's answer to a save, but keeps changes made since the request was built.
     func confirm(_ server: ParticipantDictionary, sent: ParticipantDictionary?) {
         state.withLock { own in
             let set = own
@@ -91,7 +92,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         }
     }
 
-    /// Takes over what an app says of a person who takes part already.
+    /// Adopts the role and permission that an app sets for an existing participant.
     func update(from other: ParticipantDictionary) {
         state.withLock { own in
             own.permission = other.permission
@@ -104,8 +105,8 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         return self === other || dictionary.isSamePerson(as: other.dictionary)
     }
 
-    /// The same for all: the same person may be known by different names, and a share has a hundred
-    /// participants at the most.
+    /// The same for all, because one person may have different identifiers; a share has 100
+    /// participants at most.
     public override var hash: Int { 0 }
 
     public override var description: String {

@@ -7,7 +7,7 @@ struct ShareLink {
     var shortGUID: String
     var title: String?
     var oneTimeToken: String?
-    /// Of the zone's encrypted values.
+    /// The key of the zone's encrypted values.
     var key: ZoneKey?
 
     private static let tokenKey = "invitation"
@@ -26,10 +26,10 @@ struct ShareLink {
         return ShareLinkKey.link(url, with: key)
     }
 
-    /// The short GUID of a link, whatever its scheme and host: a service may have several names,
-    /// and what it does not know it does not find.
+    /// The short GUID of a link with any scheme and host: a service may have several host names,
+    /// and it does not find a GUID of another service.
     ///
-    /// - Returns: nil when the address is not a share's.
+    /// - Returns: nil when the URL is not a share's.
     static func shortGUID(of url: URL) -> String? {
         let parts = url.path.split(separator: "/")
         guard parts.count >= 2, parts[parts.count - 2] == "share" else { return nil }

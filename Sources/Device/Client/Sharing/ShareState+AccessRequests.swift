@@ -1,7 +1,7 @@
 import StratusWire
 
 extension ShareState {
-    /// Who asks for access to a share, and who may not, as it stands at one moment.
+    /// The pending requests for access to a share, and the blocked people.
     struct AccessRequests: Hashable, Sendable {
         var areAllowed = false
         private(set) var requesters: [UserIdentityDictionary] = []
@@ -9,7 +9,7 @@ extension ShareState {
 
         init() {}
 
-        /// As an answer has it, which says nothing of shares that take no requests.
+        /// Reads an answer, which has no such entries for shares that take no requests.
         init(_ dictionary: ShareDictionary) {
             areAllowed = dictionary.allowsAccessRequests ?? false
             requesters = dictionary.accessRequesters ?? []
@@ -29,14 +29,15 @@ extension ShareState {
             blocked.removeAll { $0.isOne(of: people) }
         }
 
-        /// Writes what the service does not know.
+        /// Writes the decisions that the service does not have yet.
         func write(to dictionary: inout ShareDictionary, known: AccessRequests = .init()) {
             if areAllowed != known.areAllowed { dictionary.allowsAccessRequests = areAllowed }
             if requesters != known.requesters { dictionary.accessRequesters = requesters }
             if blocked != known.blocked { dictionary.blockedIdentities = blocked }
         }
 
-        /// Takes over what the service answered to a save, but keeps what was decided meanwhile.
+        /// Adopts the service's answer to a save, but keeps decisions made since the request was
+        /// built.
         mutating func confirm(_ server: AccessRequests, sent: AccessRequests) {
             let own = self
             self = server
@@ -49,7 +50,8 @@ extension ShareState {
 }
 
 extension UserIdentityDictionary {
-    /// Whether somebody of these people is meant: by user record name, which everybody has who asked.
+    /// Whether it is one of these people, by user record name, which everyone who requested access
+    /// has.
     fileprivate func isOne(of people: [UserIdentityDictionary]) -> Bool {
         people.contains {
             $0 == self || userRecordName != nil && $0.userRecordName == userRecordName

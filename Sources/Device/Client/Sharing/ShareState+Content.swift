@@ -1,7 +1,7 @@
 import Foundation
 import StratusWire
 
-/// A share's people and link as bytes, for stores that keep records without archiving objects.
+/// A share's participants and link as bytes, for stores that do not archive objects.
 extension ShareState {
     private struct Content: Codable {
         var dictionary: Data
@@ -9,7 +9,7 @@ extension ShareState {
         var linkKey: Data?
     }
 
-    /// The share as the service knows it; the same bytes for the same share.
+    /// The share in the service's state; the same share gives the same bytes.
     var content: [UInt8] {
         let known = base
         let encoder = JSONEncoder()
@@ -17,13 +17,15 @@ extension ShareState {
         let content = Content(
             dictionary: Data(wireBytes(of: known.dictionary(known.terms))), linkOrigin: linkOrigin,
             linkKey: linkKey.map { Data($0.bytes) })
-        // Such a content can always be written; what could not would read as a share of nobody.
+        // Encoding these types cannot fail; if it did, the share would be read without
+        // participants.
         return (try? encoder.encode(content)).map { [UInt8]($0) } ?? []
     }
 
     /// - Returns: nil when the bytes are damaged.
     init?(content: [UInt8]) {
-        // Damaged bytes are told as nil, like every archive's.
+        // Damaged bytes give nil, as with every archive; the caller decides what a missing share
+        // means.
         guard let content = try? JSONDecoder().decode(Content.self, from: Data(content)),
             let known = try? readWire(RecordDictionary.self, from: [UInt8](content.dictionary)),
             let share = known.share

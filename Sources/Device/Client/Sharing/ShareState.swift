@@ -2,33 +2,33 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// What only a share has beside its fields: a part of ``RecordState``.
+/// The part of ``RecordState`` that only a share has.
 struct ShareState: Sendable {
-    /// What an owner decides, as it stands at one moment.
+    /// The terms of a share that its owner sets.
     struct Terms: Hashable, Sendable {
         var publicPermission: SharePermission = .none
         var participants: [ParticipantDictionary] = []
         var accessRequests = AccessRequests()
     }
 
-    /// The record at the head of the shared hierarchy, of a share that is not saved yet; nil shares
-    /// the zone.
+    /// The name of the root record of a share that is not saved yet; nil for a share of the zone.
     var rootName: String?
     private(set) var publicPermission = CKShare.ParticipantPermission.none
-    /// The owner comes first. The app may change them, so two records never have the same objects.
+    /// The participants, the owner first. The app may change them, so two records never have the
+    /// same objects.
     private(set) var participants: [CKShareParticipant] = []
     private(set) var currentParticipantID: String?
     var accessRequests = AccessRequests()
-    /// The end of the share's link.
+    /// The identifier in the share's link.
     var shortGUID: String?
-    /// The beginning of the share's link.
+    /// The origin of the share's link.
     var linkOrigin: String?
-    /// The key of the zone's encrypted values, which the link carries; nil when this device has none.
+    /// The key of the zone's encrypted values in the link; nil when this device has none.
     var linkKey: ZoneKey?
-    /// The terms as the service knows them.
+    /// The terms at the service.
     private(set) var known = Terms()
 
-    /// A share that is made here: the person who is signed in owns it.
+    /// Makes a new share, which the signed-in user owns.
     init(rootName: String?, ownersID: String = UUID().uuidString) {
         self.rootName = rootName
         let owner = ParticipantDictionary(
@@ -40,7 +40,7 @@ struct ShareState: Sendable {
         known = terms
     }
 
-    /// A share as an answer has it.
+    /// Makes a share from an answer.
     init(_ dictionary: ShareDictionary, shortGUID: String?, linkOrigin: String?) {
         rootName = dictionary.root?.recordName
         publicPermission = CKShare.ParticipantPermission(dictionary.publicPermission ?? .none)
@@ -64,7 +64,7 @@ struct ShareState: Sendable {
 
     var owner: CKShareParticipant {
         participants.first { $0.role == .owner }
-            // A service that names no owner: nobody is known.
+            // The service named no owner: a participant without a known person.
             ?? CKShareParticipant(
                 ParticipantDictionary(
                     userIdentity: UserIdentityDictionary(userRecordName: nil), role: .owner,
@@ -75,7 +75,7 @@ struct ShareState: Sendable {
         currentParticipantID.flatMap { id in participants.first { $0.participantID == id } }
     }
 
-    /// The token of a participant whom the service knows; nil of who needs none.
+    /// The one-time token of a participant that the service knows; nil for one who needs none.
     func oneTimeToken(of participantID: String) -> String? {
         known.participants.first { $0.participantID == participantID }?
             .userIdentity.lookupInfo?.oneTimeToken
@@ -85,7 +85,7 @@ struct ShareState: Sendable {
 
     mutating func setPublicPermission(_ permission: CKShare.ParticipantPermission) {
         if publicPermission == .none, permission != .none {
-            // Everybody may join now: the open invitations are void.
+            // Anyone may join now, so open invitations are cancelled.
             participants.removeAll { $0.acceptanceStatus == .pending && $0.role != .owner }
         }
         publicPermission = permission
@@ -107,14 +107,14 @@ struct ShareState: Sendable {
 
     // MARK: Copies
 
-    /// The same with participants of its own.
+    /// A copy with its own participant objects.
     var copied: ShareState {
         var copy = self
         copy.participants = participants.map { CKShareParticipant($0.dictionary) }
         return copy
     }
 
-    /// The share as the service knows it.
+    /// The share at the service, without unsaved changes.
     var base: ShareState {
         var base = self
         base.participants = known.participants.map { CKShareParticipant($0) }
@@ -125,9 +125,10 @@ struct ShareState: Sendable {
 
     // MARK: Saving
 
-    /// What a save sends; nothing that the service knows already.
+    /// The dictionary that a save sends: only the changes.
     ///
-    /// - Throws: `CKError.invalidArguments` when somebody was added to a public share, or removed.
+    /// - Throws: `CKError.invalidArguments` when a participant was added to or removed from a
+    ///   public share.
     func draft(_ terms: Terms, isNew: Bool) throws -> ShareDictionary {
         var dictionary = ShareDictionary()
         if isNew { dictionary.root = rootName.map { ShareDictionary.Root(recordName: $0) } }
@@ -139,7 +140,7 @@ struct ShareState: Sendable {
         let knownIDs = isNew ? [] : Set(known.participants.compactMap(\.participantID))
         var list = isNew ? terms.participants.filter { $0.role != .owner } : terms.participants
         let kept = knownIDs.intersection(list.compactMap(\.participantID))
-        // Making a share public voids open invitations; that removes nobody who takes part.
+        // Making a share public cancels open invitations, which does not remove participants.
         let isAnybodyRemoved = known.publicPermission != .none && kept != knownIDs
         if terms.publicPermission != .none, isAnybodyRemoved || kept.count < list.count {
             throw CKError(
@@ -154,7 +155,7 @@ struct ShareState: Sendable {
         return dictionary
     }
 
-    /// Takes over what the service answered to a save, but keeps what was changed meanwhile.
+    /// Adopts the service's answer to a save, but keeps changes made since the request was built.
     mutating func confirm(_ server: ShareState, sent: Terms) {
         if publicPermission.word == sent.publicPermission {
             publicPermission = server.publicPermission
@@ -170,7 +171,7 @@ struct ShareState: Sendable {
                 confirmed.append(theirs)
             }
         }
-        // Whom the app added while the request was under way.
+        // Participants that the app added during the request.
         let added = participants.filter { own in
             let dictionary = own.dictionary
             return !confirmed.contains { $0 === own }
@@ -187,7 +188,7 @@ struct ShareState: Sendable {
 }
 
 extension ShareState {
-    /// Writes the share with the terms that are not saved yet.
+    /// Writes the share with its unsaved terms.
     func archive(with coder: NSCoder) {
         coder.archive(wire: dictionary(terms), "sharing")
         coder.archive(wire: dictionary(known), "knownSharing")
@@ -208,7 +209,7 @@ extension ShareState {
             participants: known.participants ?? [], accessRequests: AccessRequests(known))
     }
 
-    /// The share on these terms, as an answer has it.
+    /// The share with these terms, in the form of an answer.
     func dictionary(_ terms: Terms) -> RecordDictionary {
         var share = ShareDictionary(
             root: rootName.map { ShareDictionary.Root(recordName: $0) },

@@ -2,31 +2,34 @@ import Foundation
 import StratusRecords
 import StratusRuntime
 
-/// Signing in from within an app. Ours alone: with CloudKit the system's settings do it.
+/// Signing in within an app. Not in CloudKit, where the user signs in in the system's settings.
 extension CKContainer {
-    /// Seconds that a page has to be told of and looked at.
+    /// Seconds that finding and checking the sign-in page may take.
     private static let pageSeconds: Double = 30
-    /// Seconds that a person has at the page, unless the app says otherwise.
+    /// The default time limit for the person to sign in on the page, in seconds.
     public static let signInSeconds: Double = 900
 
-    /// Lets the person sign in on the service's page, and keeps the sign-in on this device.
+    /// Lets the person sign in on the service's page, and stores the sign-in on this device.
     ///
-    /// For apps that run where the browser runs, in a terminal or on a desktop: the page sends the browser to a port
-    /// of this machine that the app listens on until then (RFC 8252). The API token must allow it: `stratus token
-    /// create --loopback`. Whoever was signed in is signed out when the new sign-in is there. Posts `CKAccountChanged`.
+    /// For apps that run where the browser runs, in a terminal or on a desktop: the page sends the
+    /// browser to a port of this machine that the app listens on until then (RFC 8252). The API
+    /// token must allow it: `stratus token create --loopback`. A user who was signed in before is
+    /// signed out when the new sign-in succeeds. Posts `CKAccountChanged`.
     ///
     /// ```swift
     /// if try await container.accountStatus() != .available { try await container.signIn() }
     /// ```
     ///
     /// - Parameters:
-    ///   - timeoutSeconds: how long the person has.
-    ///   - openPage: shows the page. By default the browser does (`open`, or `xdg-open` where there is a display), and
-    ///     the address is written to standard error for whoever has none here.
+    ///   - timeoutSeconds: the time limit for the person to sign in.
+    ///   - openPage: shows the page. By default it is opened in the browser (`open`, or `xdg-open`
+    ///     where there is a display), and its address is written to standard error for machines
+    ///     without one.
     /// - Returns: the user's record.
-    /// - Throws: `CKError`: `operationCancelled` when the time is over, `notAuthenticated` where the API token does not
-    ///   allow it, `invalidArguments` without an HTTP transport, what the network says, or what `openPage` throws. Who
-    ///   was signed in stays so, unless the new token was not good.
+    /// - Throws: `CKError`: `operationCancelled` after the time limit, `notAuthenticated` if the
+    ///   API token does not allow it, `invalidArguments` without an HTTP transport, or a network
+    ///   error or the error of `openPage`. The former user stays signed in, unless the new token
+    ///   was not valid.
     @discardableResult
     public func signIn(
         timeoutSeconds: Double = signInSeconds,
@@ -35,7 +38,7 @@ extension CKContainer {
         let world = connection.world
         let callback = SignInCallback(world: world)
         let (transport, page) = try await signInPage()
-        // Behind the page's own sign is nothing but the request that it is for.
+        // The page's address ends with the sign-in request, which the next page needs too.
         let next = page.replacingOccurrences(of: "/auth/sign-in?", with: "/auth/signed-in?")
         let listener: LoopbackListener
         do {
@@ -65,14 +68,16 @@ extension CKContainer {
         }
     }
 
-    /// The address of the service's sign-in page, for an app whose own address (a scheme such as
-    /// `org.example.trails`) the browser can open: show it, and give what comes back to ``finishSignIn(_:)``.
+    /// Returns the address of the service's sign-in page, for an app that the browser can open by a
+    /// URL scheme such as `org.example.trails`: show the page, and pass the URL with which the app
+    /// is opened to ``finishSignIn(_:)``.
     ///
     /// ```swift
     /// let page = try await container.signInPage(returningTo: URL(string: "org.example.trails:/signed-in")!)
     /// ```
     ///
-    /// - Parameter address: as the API token has it (`stratus token create --callback-url`).
+    /// - Parameter address: the callback URL of the API token (`stratus token create
+    ///   --callback-url`).
     /// - Throws: `CKError`, as ``signIn(timeoutSeconds:openPage:)``.
     public func signInPage(returningTo address: URL) async throws -> URL {
         let callback = SignInCallback(world: connection.world)
@@ -87,13 +92,15 @@ extension CKContainer {
         }
     }
 
-    /// Takes the address that the browser opened the app with, after ``signInPage(returningTo:)``; keeps the sign-in on
-    /// this device and posts `CKAccountChanged`.
+    /// Completes a sign-in with the URL that the browser opened the app with, after
+    /// ``signInPage(returningTo:)``; stores the sign-in on this device and posts
+    /// `CKAccountChanged`.
     ///
-    /// An address is taken once, and only the one that answers the last page asked for in this process.
+    /// A URL is accepted once, and only if it answers the last page requested in this process.
     ///
     /// - Returns: the user's record.
-    /// - Throws: `CKError`: `invalidArguments` for an address that is no answer to it; nothing changes then.
+    /// - Throws: `CKError`: `invalidArguments` for a URL that does not answer it, which changes
+    ///   nothing.
     @discardableResult
     public func finishSignIn(_ url: URL) async throws -> CKRecord.ID {
         guard let query = url.query(percentEncoded: true),
@@ -110,11 +117,11 @@ extension CKContainer {
         }
     }
 
-    /// Signs in by e-mail address and password, for programs without a browser such as scripts; keeps the sign-in on
-    /// this device and posts `CKAccountChanged`.
+    /// Signs in by e-mail address and password, for programs without a browser such as scripts;
+    /// stores the sign-in on this device and posts `CKAccountChanged`.
     ///
-    /// Apps with a person before them use ``signIn(timeoutSeconds:openPage:)``: a password is typed on the service's own
-    /// page alone.
+    /// Interactive apps use ``signIn(timeoutSeconds:openPage:)``, so that the password is typed
+    /// only on the service's own page.
     ///
     /// - Returns: the user's record.
     /// - Throws: `CKError`: `notAuthenticated` for a wrong address or password, `requestRateLimited` after too many
@@ -132,11 +139,12 @@ extension CKContainer {
         }
     }
 
-    /// Signs out: ends the session at the service, takes the kept sign-in from this device and posts
-    /// `CKAccountChanged`. What apps keep of the account's data is theirs to remove.
+    /// Signs out: ends the session at the service, removes the stored sign-in from this device and
+    /// posts `CKAccountChanged`. Apps must remove their own copies of the account's data.
     ///
-    /// - Throws: `CKError` when the service could not be told; the device is signed out all the same, and the session
-    ///   ends by its age or from another device (``CloudConnection/revoke(_:container:)``).
+    /// - Throws: `CKError` when the session could not be ended at the service; the device is signed
+    ///   out all the same, and the session ends when it expires or when another device revokes it
+    ///   (``CloudConnection/revoke(_:container:)``).
     public func signOut() async throws {
         guard connection.hasAccount else { return try connection.signOut() }
         try await connection.endSession(container: core.identifier)
@@ -180,7 +188,7 @@ extension CKContainer {
 }
 
 extension CKError {
-    /// What openPage throws is the app's own, and stays the cause.
+    /// An error of `openPage` is the app's own, and becomes the cause.
     fileprivate init(signInFailedWith error: any Error) {
         switch error {
         case is CKError, is ServiceFailure, is TransportError, is CancellationError:

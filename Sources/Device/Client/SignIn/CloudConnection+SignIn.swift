@@ -2,18 +2,20 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Who is signed in on this device, from one start of the app to the next.
+/// The sign-in that this device keeps between starts of the app.
 extension CloudConnection {
-    /// The user of the sign-in that this device keeps: their record name; nil when none is kept.
+    /// The record name of the user whose sign-in this device keeps; nil when none is kept.
     ///
-    /// It is known without the service: an app opens this user's files before it is online.
+    /// It is available offline, so that an app can open this user's files before it is online.
     public var signedInUserRecordName: String? { signIns.kept?.userRecordName }
 
-    /// Goes on with the sign-in that this device keeps (``CKContainer/signIn(timeoutSeconds:openPage:)``), if
-    /// there is one. A connection made of the environment's variables has done so where these name no user.
+    /// Resumes the sign-in that this device keeps
+    /// (``CKContainer/signIn(timeoutSeconds:openPage:)``), if there is one. A connection made from
+    /// environment variables has done so if they name no user.
     ///
     /// - Returns: whether somebody is signed in now.
-    /// - Throws: `CKError.internalError` when what is kept cannot be read; it says what to do.
+    /// - Throws: `CKError.internalError` when the stored sign-in cannot be read; its sentence says
+    ///   what to do.
     @discardableResult
     public func resumeSignIn() throws -> Bool {
         guard let transport = transport as? HTTPTransport, let place = signInPlace,
@@ -24,14 +26,14 @@ extension CloudConnection {
         return true
     }
 
-    /// Where a sign-in is kept; nil for a transport that has no page to sign in on.
+    /// The service and app of a stored sign-in; nil for a transport without a sign-in page.
     private var signInPlace: CloudSignInPlace? {
         guard let transport = transport as? HTTPTransport else { return nil }
         return CloudSignInPlace(
             service: transport.origin, apiToken: transport.apiToken, environment: environment)
     }
 
-    /// Sends the kept token from now on, and keeps those that follow.
+    /// Sends the stored token from now on, and stores those that follow.
     private func take(_ kept: KeptSignIn, with transport: HTTPTransport, keptAt: Double?) {
         signIns.keeps(kept, keptAt: keptAt)
         transport.session.change(to: kept.webAuthToken) { [weak self] in self?.renew($0) }
@@ -42,19 +44,21 @@ extension CloudConnection {
         guard let place = signInPlace,
             let kept = signIns.renewed(token, uptimeSeconds: world.uptimeSeconds())
         else { return }
-        // The kept token stays good meanwhile, and a later answer brings another one to keep.
+        // The stored token stays valid, and a later answer brings another one to store.
         try? keyring.store.renewSignIn(kept, at: place)
     }
 
-    /// Signs in with a token that a page or a password gave, in place of who was, and keeps it.
+    /// Signs in with a token from a page or password, replacing the user before, and stores the
+    /// sign-in.
     ///
-    /// - Parameter container: a container that the token is good for.
+    /// - Parameter container: a container for which the token is valid.
     /// - Returns: the user's record name.
     func adopt(_ token: String, container: ContainerCore) async throws -> String {
         guard let transport = transport as? HTTPTransport, let place = signInPlace else {
             throw CKError.withoutPage
         }
-        // Whoever goes leaves no session behind; one that cannot be ended now ends by its age.
+        // The former user's session is ended too; if that fails, it ends when it expires, or the
+        // user revokes it from another device.
         if signIns.kept != nil { try? await endSessionAtService(container: container.identifier) }
         countAccountChange()
         transport.changeAccount(webAuthToken: token)
@@ -66,13 +70,13 @@ extension CloudConnection {
             take(kept, with: transport, keptAt: world.uptimeSeconds())
             return name
         } catch {
-            // A token that nobody vouched for is not used: nobody is signed in.
+            // The service did not confirm the token, so it is not used, and nobody is signed in.
             try signOut()
             throw error
         }
     }
 
-    /// Takes the kept sign-in away.
+    /// Removes the stored sign-in.
     func forgetSignIn() throws {
         signIns.keeps(nil, keptAt: nil)
         guard let place = signInPlace else { return }

@@ -5,7 +5,7 @@ import StratusRecords
 import StratusWire
 
 extension HTTPTransport {
-    /// The address of the service's sign-in page, as a request without a user is told.
+    /// The address of the service's sign-in page, from the refusal of a request without a user.
     ///
     /// - Throws: as ``Transport/send(_:_:to:timeoutSeconds:)``.
     func signInPage(to target: RequestTarget, timeoutSeconds: Double) async throws -> String {
@@ -19,7 +19,7 @@ extension HTTPTransport {
             .answerUnreadable, "The service names no page to sign in on.", address: origin)
     }
 
-    /// Looks at a sign-in page before a person does: what it would refuse is told here.
+    /// Loads a sign-in page before it is shown to the person, and throws what it would refuse.
     ///
     /// - Throws: ``ServiceFailure`` with the sentence of the page.
     func checkPage(_ page: String, timeoutSeconds: Double) async throws {

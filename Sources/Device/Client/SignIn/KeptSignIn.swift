@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import StratusRecords
 
-/// At which service, and for which app, somebody is signed in.
+/// The service and app of a sign-in.
 public struct CloudSignInPlace: Hashable, Sendable {
     /// The service's address, such as `https://cloud.example.org`.
     public var service: String
-    /// The app's own token there: it belongs to a container and an environment.
+    /// The app's API token, which belongs to a container and an environment.
     public var apiToken: String
     public var environment: ContainerEnvironment
 
@@ -16,7 +16,8 @@ public struct CloudSignInPlace: Hashable, Sendable {
         self.environment = environment
     }
 
-    /// What names its file. The token is not written there: file names are seen by many.
+    /// The parts of its file's name. They do not contain the token, because file names are not
+    /// secret.
     var fileNameParts: [String] {
         let digest = SHA256.hash(data: Data(apiToken.utf8)).prefix(8)
         return [
@@ -26,13 +27,14 @@ public struct CloudSignInPlace: Hashable, Sendable {
     }
 }
 
-/// A sign-in that outlives the process: whose it is, and the token that is sent next.
+/// A sign-in stored between processes: its user, and the token to send next.
 public struct KeptSignIn: Hashable, Sendable {
-    /// Chosen anew at each sign-in: the tokens of an earlier one are not kept in its place.
+    /// A new identifier for each sign-in, so that a token of an earlier one does not replace its
+    /// token.
     public var id: String
     /// The user's record name.
     public var userRecordName: String
-    /// A secret: whoever has it is the user.
+    /// The token, a secret: anyone who has it can act as the user.
     public var webAuthToken: String
 
     public init(id: String, userRecordName: String, webAuthToken: String) {

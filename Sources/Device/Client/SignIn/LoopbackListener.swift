@@ -4,18 +4,20 @@ import NIOPosix
 import StratusRuntime
 import Synchronization
 
-/// Waits on a free port of this machine for the browser that brings the token of one sign-in (RFC 8252, 7.3).
+/// Listens on a free port of this machine for the browser that delivers the token of one sign-in
+/// (RFC 8252, 7.3).
 ///
-/// Any program and any web page may connect: what is not a browser's own step to the one address, with the
-/// sign-in's state, is refused and ends nothing. The first good answer is taken, and no other.
+/// Any program and any web page can connect: a request that is not a browser's navigation to the
+/// one address with the sign-in's state is refused, and listening continues. Only the first valid
+/// answer is accepted.
 final class LoopbackListener: Sendable {
-    /// Connections at a time: a browser opens a few.
+    /// Concurrent connections; a browser opens a few.
     private static let maximumConnections = 32
-    /// Seconds that a connection may say nothing.
+    /// Seconds that a connection may be idle.
     private static let idleSeconds: Int64 = 30
 
     let port: Int
-    /// Has one element: the token.
+    /// Delivers one element: the token.
     let tokens: AsyncStream<String>
     private let channel: any Channel
 
@@ -25,7 +27,8 @@ final class LoopbackListener: Sendable {
         self.channel = channel
     }
 
-    /// - Parameter next: Where the browser goes when the token is taken, so that no address with it stays in sight.
+    /// - Parameter next: where the browser is redirected when the token was accepted, so that no
+    ///   address with the token stays visible.
     static func begin(
         for callback: SignInCallback, next: String
     ) async throws -> LoopbackListener {
@@ -53,16 +56,16 @@ final class LoopbackListener: Sendable {
         return LoopbackListener(port: port, tokens: tokens, channel: channel)
     }
 
-    /// Ends the listening; a browser that is being answered still has its answer.
+    /// Stops listening; a browser that is being answered still gets its answer.
     func close() async {
-        // It may be closed already; there is nothing else to close.
+        // It fails only if the channel is closed already, which is what is wanted.
         try? await channel.close()
     }
 }
 
-/// Decides who may bring the token.
+/// Decides which request may deliver the token.
 final class LoopbackDoor: Sendable {
-    /// What a visitor is told.
+    /// The answer to a request.
     enum Answer: Equatable {
         case token(String)
         case refused(HTTPResponseStatus, String)
@@ -87,7 +90,7 @@ final class LoopbackDoor: Sendable {
 
     func listens(on port: Int) { state.withLock { $0.port = port } }
 
-    /// - Returns: Whether there was a place, which the caller leaves when its connection ends.
+    /// - Returns: whether the connection is admitted; the caller calls `leave` when it ends.
     func enter(upTo maximum: Int) -> Bool {
         state.withLock { state in
             guard state.connections < maximum else { return false }
@@ -98,14 +101,15 @@ final class LoopbackDoor: Sendable {
 
     func leave() { state.withLock { $0.connections -= 1 } }
 
-    /// Hands the token over, when the browser has its answer.
+    /// Delivers the token after the browser was answered.
     func hand(_ token: String) {
         tokens.yield(token)
         tokens.finish()
     }
 
     func answer(to head: HTTPRequestHead) -> Answer {
-        // A name that somebody pointed at this machine is another host's page (DNS rebinding).
+        // A request with another host name may come from another site's page whose name resolves to
+        // this machine (DNS rebinding).
         let port = state.withLock { $0.port }
         guard head.headers["Host"] == ["127.0.0.1:\(port)"] else {
             return .refused(.misdirectedRequest, "Nothing is here for that host.")
@@ -113,7 +117,7 @@ final class LoopbackDoor: Sendable {
         guard head.method == .GET else {
             return .refused(.methodNotAllowed, "The sign-in page comes here with GET alone.")
         }
-        // What a page loads or sends by itself is no step of the person.
+        // A request that a page makes by itself is not a navigation by the person.
         for (name, value) in [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
         where head.headers[name].contains(where: { $0 != value }) {
             return .refused(.forbidden, "Only a page that a person opened may come here.")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Shows a page to the person.
+/// Shows a web page to the person.
 enum PageOpening {
-    /// Opens an address in the person's browser, and writes it to the terminal for who has none here.
+    /// Opens an address in the browser, and writes it to the terminal for machines without one.
     static func open(_ url: URL) {
         let words = "To sign in, open this address in a browser:\n  \(url.absoluteString)\n"
         FileHandle.standardError.write(Data(words.utf8))
@@ -16,8 +16,8 @@ enum PageOpening {
             #else
                 let program = "open"
             #endif
-            // A shell that goes at once: the browser may stay as long as it likes. The address is an
-            // argument, never a part of the command.
+            // The shell ends at once, and the browser runs on its own. The address is an argument,
+            // not a part of the command.
             let command = "command -v \(program) >/dev/null && \(program) \"$1\" >/dev/null 2>&1 &"
             let parts = ["/bin/sh", "-c", command, "sh", url.absoluteString]
             let arguments: [UnsafeMutablePointer<CChar>?] = parts.map { strdup($0) } + [nil]

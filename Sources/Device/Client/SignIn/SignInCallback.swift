@@ -1,10 +1,10 @@
 import Foundation
 import StratusRuntime
 
-/// What an app chose for one sign-in, and how it knows the answer to be its own.
+/// The callback address and state of one sign-in, by which an app recognizes its answer.
 ///
-/// The state is known to the app, the service's page and the person's browser alone. An address without
-/// it was made by somebody else, who would like the person to go on as another user.
+/// Only the app, the service's page and the person's browser know the state. An address without it
+/// was made by an attacker to sign the person in as another user.
 struct SignInCallback: Sendable {
     static let stateBytes = 24
     private static let maximumTokenBytes = 4_096
@@ -17,8 +17,8 @@ struct SignInCallback: Sendable {
         }.joined()
     }
 
-    /// The token in the query of an address to which a browser was sent; nil when it is not the answer to this
-    /// sign-in: a state or a token that is missing, empty, another's or there twice.
+    /// The token in the query of a callback URL; nil when it does not answer this sign-in: the
+    /// state or token is missing, empty, wrong or present twice.
     func token(inQuery query: String) -> String? {
         var values: [String: [String]] = [:]
         for pair in query.split(separator: "&") {
@@ -37,7 +37,7 @@ struct SignInCallback: Sendable {
         return tokens[0]
     }
 
-    /// Compared without an early end, so that the time tells nothing.
+    /// Compares in constant time, so that the duration reveals nothing.
     private func isState(_ text: String) -> Bool {
         text.utf8.count == state.utf8.count
             && zip(text.utf8, state.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

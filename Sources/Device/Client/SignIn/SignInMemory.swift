@@ -1,32 +1,32 @@
 import StratusRuntime
 import Synchronization
 
-/// What a connection knows of its sign-ins: the one that is under way, and the one that is kept.
+/// A connection's pending sign-in and its stored one.
 final class SignInMemory: Sendable {
     private struct State {
         var pending: SignInCallback?
         var kept: KeptSignIn?
         var keptUptimeSeconds: Double?
-        /// Why the sign-in that is kept cannot be used.
+        /// Why the stored sign-in cannot be used.
         var refusal: CKError?
     }
 
-    /// Tokens are replaced with every answer and stay good for much longer: one a minute is kept.
+    /// Tokens are replaced with every answer but stay valid much longer, so one a minute is stored.
     private static let secondsBetweenTokens: Double = 60
 
     private let state = Mutex(State())
 
-    /// The sign-in whose token is kept on this device.
+    /// The sign-in that is stored on this device.
     var kept: KeptSignIn? { state.withLock { $0.kept } }
 
-    /// Why the kept sign-in cannot be used; told by the first request.
+    /// Why the stored sign-in cannot be used; the first request fails with it.
     var refusal: CKError? { state.withLock { $0.refusal } }
 
     func refuses(_ error: CKError) { state.withLock { $0.refusal = error } }
 
     func began(_ callback: SignInCallback) { state.withLock { $0.pending = callback } }
 
-    /// The token of an address that brings the pending sign-in's, which is over then.
+    /// The token of a URL that answers the pending sign-in, which then ends.
     func takeToken(inQuery query: String) -> String? {
         state.withLock { state in
             guard let token = state.pending?.token(inQuery: query) else { return nil }
@@ -43,7 +43,7 @@ final class SignInMemory: Sendable {
         }
     }
 
-    /// The kept sign-in with its next token, when that is to be kept.
+    /// The stored sign-in with its next token, if that must be stored now.
     func renewed(_ token: String, uptimeSeconds: Double) -> KeptSignIn? {
         state.withLock { state in
             guard state.kept != nil,

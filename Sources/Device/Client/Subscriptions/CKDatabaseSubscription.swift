@@ -1,8 +1,8 @@
 import Foundation
 
-/// Tells of changes in all custom zones of the private or the shared database.
+/// A subscription to changes in all custom zones of the private or shared database.
 public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
-    // `@unchecked Sendable`: all that changes is behind the base's state.
+    // `@unchecked Sendable`: all mutable state is in the mutex `state` of `CKSubscription`.
     init(_ identifier: ID, _ state: State) {
         super.init(.database, subscriptionID: identifier, state: state)
     }
@@ -19,7 +19,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         super.init(coder: coder)
     }
 
-    /// Nil is all types.
+    /// The type of the records; nil for all types.
     public var recordType: CKRecord.RecordType? {
         get { state.withLock { $0.recordType } }
         set { state.withLock { $0.recordType = newValue } }

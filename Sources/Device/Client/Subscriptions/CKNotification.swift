@@ -1,15 +1,15 @@
 import Foundation
 
-/// Makes notifications of what a push service or `CloudConnection.remoteNotifications` delivered.
+/// Makes notifications from what a push service or `CloudConnection.remoteNotifications` delivered.
 ///
-/// A class cannot answer a subclass from its own `init`; an extension of a protocol can.
+/// A protocol, because a class's own `init` cannot return an instance of a subclass, and that of a
+/// protocol extension can.
 public protocol RemoteNotificationReading {}
 
 extension RemoteNotificationReading {
-    /// Reads a delivered dictionary; the result is of the subclass that fits.
+    /// Reads a delivered dictionary; the result is an instance of the matching subclass.
     ///
-    /// - Returns: nil for a dictionary that is not CloudKit's, or of another kind than was asked
-    ///   for.
+    /// - Returns: nil for a dictionary that is not CloudKit's, or of another kind than requested.
     public init?(fromRemoteNotificationDictionary dictionary: [AnyHashable: Any]) {
         guard let payload = NotificationDictionary(dictionary),
             let notification = payload.notification as? Self
@@ -18,9 +18,9 @@ extension RemoteNotificationReading {
     }
 }
 
-/// A hint that something changed; the base of the three kinds.
+/// A hint that something changed; the base class of the three kinds.
 public class CKNotification: NSObject, RemoteNotificationReading, @unchecked Sendable {
-    // `@unchecked Sendable`: everything is constant; field values are immutable objects.
+    // `@unchecked Sendable`: all properties are constant, and field values are immutable objects.
     public typealias ID = CKNotificationID
 
     public enum NotificationType: Int, Sendable {
@@ -69,7 +69,7 @@ public class CKNotification: NSObject, RemoteNotificationReading, @unchecked Sen
     public var category: String? { payload.aps["category"] as? String }
 }
 
-/// Tells that a record met a query subscription.
+/// The notification of a query subscription: a record matched its predicate.
 public final class CKQueryNotification: CKNotification, @unchecked Sendable {
     // `@unchecked Sendable`: adds nothing that changes.
     public enum Reason: Int, Sendable {
@@ -94,20 +94,21 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
     public var databaseScope: CKDatabase.Scope { payload.scope }
 }
 
-/// Tells that something changed in a zone.
+/// The notification of a zone subscription: something changed in the zone.
 public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
     // `@unchecked Sendable`: adds nothing that changes.
     public var recordZoneID: CKRecordZone.ID? { payload.zoneID }
     public var databaseScope: CKDatabase.Scope { payload.scope }
 }
 
-/// Tells that something changed in a database.
+/// The notification of a database subscription: something changed in the database.
 public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
     // `@unchecked Sendable`: adds nothing that changes.
     public var databaseScope: CKDatabase.Scope { payload.scope }
 }
 
-/// The name of a notification, shared by all that one change caused. `CKNotification.ID` in code.
+/// The ID of a notification, shared by all notifications of one change. `CKNotification.ID` in
+/// code.
 public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendable {
     let text: String
 

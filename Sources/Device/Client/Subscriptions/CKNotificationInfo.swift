@@ -2,7 +2,7 @@ import Foundation
 import StratusWire
 import Synchronization
 
-/// How a device is to be told. `CKSubscription.NotificationInfo` in code.
+/// The content of a subscription's notifications. `CKSubscription.NotificationInfo` in code.
 public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
     private let state: Mutex<SubscriptionDictionary.NotificationInfo>
 
@@ -36,7 +36,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
                 category: category, collapseIDKey: collapseIDKey))
     }
 
-    /// The same as the protocol has it.
+    /// The notification info in the protocol's form.
     var dictionary: SubscriptionDictionary.NotificationInfo { state.withLock { $0 } }
 
     private func set(_ change: (inout sending SubscriptionDictionary.NotificationInfo) -> Void) {
@@ -91,7 +91,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         get { dictionary.soundName }
         set { set { $0.soundName = newValue } }
     }
-    /// Fields that travel with a query notification; three at most.
+    /// The fields that a query notification includes; three at most.
     public var desiredKeys: [CKRecord.FieldKey]? {
         get { dictionary.additionalFields }
         set { set { $0.additionalFields = newValue ?? [] } }
@@ -100,7 +100,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         get { dictionary.shouldBadge }
         set { set { $0.shouldBadge = newValue } }
     }
-    /// Alone, it makes the notification silent.
+    /// Whether the notification wakes the app; if nothing else is set, the notification is silent.
     public var shouldSendContentAvailable: Bool {
         get { dictionary.shouldSendContentAvailable }
         set { set { $0.shouldSendContentAvailable = newValue } }

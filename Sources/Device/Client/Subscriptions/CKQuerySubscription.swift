@@ -2,9 +2,10 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Tells of records of one type that a predicate holds of.
+/// A subscription to records of one type that match a predicate.
 ///
-/// `@unchecked Sendable`: the predicate is never changed, the rest is behind the base's state.
+/// `@unchecked Sendable`: the predicate is never changed; all else is in the mutex `state` of
+/// `CKSubscription`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     public struct Options: OptionSet, Sendable {
         public let rawValue: UInt
@@ -60,7 +61,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     public var recordType: CKRecord.RecordType? { state.withLock { $0.recordType } }
 
-    /// Nil is all zones of the database.
+    /// The zone of the records; nil for all zones of the database.
     public var zoneID: CKRecordZone.ID? {
         get { state.withLock { $0.zoneID } }
         set { state.withLock { $0.zoneID = newValue } }
@@ -114,7 +115,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 }
 
 extension PredicateExpression {
-    /// The predicate that filters were made of, as far as filters tell.
+    /// Makes the predicate from the filters of an answer.
     init(filters: [QueryDictionary.Filter], reader: inout RecordReader) {
         let members = filters.map { PredicateExpression(filter: $0, reader: &reader) }
         self = members.isEmpty ? .all : members.count == 1 ? members[0] : .and(members)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Tells of changes in one zone of the private database.
+/// A subscription to changes in one zone of the private database.
 public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
-    // `@unchecked Sendable`: all that changes is behind the base's state.
+    // `@unchecked Sendable`: all mutable state is in the mutex `state` of `CKSubscription`.
     init(_ identifier: ID, _ state: State) {
         super.init(.recordZone, subscriptionID: identifier, state: state)
     }
@@ -20,7 +20,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
 
     public var zoneID: CKRecordZone.ID { state.withLock { $0.zoneID } ?? .default }
 
-    /// Nil is all types.
+    /// The type of the records; nil for all types.
     public var recordType: CKRecord.RecordType? {
         get { state.withLock { $0.recordType } }
         set { state.withLock { $0.recordType = newValue } }

@@ -3,9 +3,9 @@ import StratusRecords
 import StratusWire
 import Synchronization
 
-/// A wish to be told of changes; the base of the three kinds.
+/// A subscription to changes; the base class of the three kinds.
 public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // `@unchecked Sendable`: all that changes, here and in the subclasses, is behind `state`.
+    // `@unchecked Sendable`: all mutable state, also of the subclasses, is in the mutex `state`.
     public typealias ID = String
     public typealias NotificationInfo = CKNotificationInfo
 
@@ -31,7 +31,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         self.state = Mutex(state)
     }
 
-    /// How devices are told; nil makes the notifications silent.
+    /// The content of the notifications; nil makes them silent.
     public var notificationInfo: NotificationInfo? {
         get { state.withLock { $0.notificationInfo } }
         set {
@@ -92,7 +92,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     // MARK: Wire
 
-    /// The subscription as the protocol has it.
+    /// The subscription in the protocol's form.
     func dictionary(_ translation: QueryTranslation) throws -> SubscriptionDictionary {
         let state = state.withLock { $0 }
         return SubscriptionDictionary(

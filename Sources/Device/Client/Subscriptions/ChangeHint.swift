@@ -1,15 +1,15 @@
 import StratusRecords
 
-/// What a notification says of a database: that something changed, and perhaps where.
+/// A notification's hint that something changed in a database, and perhaps in which zone.
 package struct ChangeHint: Hashable, Sendable {
-    /// Nil where the notification names no zone.
+    /// The zone; nil if the notification names none.
     package var zone: ZoneID?
 
     package init(zone: ZoneID?) { self.zone = zone }
 }
 
 extension CKDatabase {
-    /// What a notification says of this database; nil when it is about another.
+    /// The hint that a notification has for this database; nil when it is about another one.
     package func hint(of notification: CKNotification) -> ChangeHint? {
         switch notification {
         case let hint as CKDatabaseNotification where hint.databaseScope == databaseScope:

@@ -18,7 +18,7 @@ struct NotificationDictionary {
 
     let kind: Kind
     let cloud: [String: Any]
-    /// What stands under the key of the kind.
+    /// The dictionary under the key of the kind.
     let detail: [String: Any]
     let aps: [String: Any]
     let alert: [String: Any]
@@ -57,7 +57,7 @@ struct NotificationDictionary {
         detail[key] as? Int ?? (detail[key] as? NSNumber)?.intValue
     }
 
-    /// What is missing or unknown is taken for the private database.
+    /// The database; a missing or unknown scope counts as private.
     var scope: CKDatabase.Scope {
         detailNumber("dbs").flatMap(CKDatabase.Scope.init) ?? .private
     }

@@ -1,21 +1,21 @@
 import Foundation
 import StratusWire
 
-/// A person, as far as this app may know one.
+/// The identity of a person, with what the app may know about them.
 ///
-/// Names and the user record are nil where the person did not agree to be found, and of people who
-/// have no account: the service tells nobody which of both it is.
+/// Name and user record are nil if the person did not agree to be found or has no account: the
+/// service does not reveal which.
 public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
     public typealias LookupInfo = CKUserIdentityLookupInfo
 
-    /// The identity as the protocol has it.
+    /// The identity in the protocol's form.
     let dictionary: UserIdentityDictionary
 
     init(_ dictionary: UserIdentityDictionary) {
         self.dictionary = dictionary
     }
 
-    /// By what the person was looked up or invited; others than the owner of a share do not see it.
+    /// How the person was looked up or invited; of a share's participants only the owner sees it.
     public var lookupInfo: LookupInfo? {
         guard var info = dictionary.lookupInfo else { return nil }
         info.oneTimeToken = nil
@@ -37,7 +37,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
     /// Whether the person is known to have an account.
     public var hasiCloudAccount: Bool { dictionary.userRecordName != nil }
 
-    /// Always empty: there is no address book.
+    /// Always empty, because there is no address book.
     @available(*, deprecated, message: "There are no contacts.")
     public var contactIdentifiers: [String] { [] }
 
@@ -70,15 +70,15 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
 }
 
 extension NSCoder {
-    /// Writes a value as the protocol has it.
+    /// Writes a value in the protocol's form.
     func archive(wire value: some WireWritable, _ key: String) {
         encode(Data(wireBytes(of: value)) as NSData, forKey: key)
     }
 
-    /// A value that the protocol has; nil when the key is missing or damaged.
+    /// Reads a value of the protocol; nil when the key is missing or its data damaged.
     func archived<Value: WireReadable>(_ type: Value.Type, _ key: String) -> Value? {
         guard let data = archivedData(key) else { return nil }
-        // A damaged archive is told as nil, like every other one.
+        // A damaged archive decodes as nil, as everywhere in this module.
         return try? readWire(type, from: [UInt8](data))
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import StratusWire
 
-/// By what somebody is looked up: an e-mail address, a telephone number or a user record.
+/// How a person is looked up: by e-mail address, telephone number or user record.
 /// `CKUserIdentity.LookupInfo` in code.
 ///
-/// Compared by value, as it stands: the key of results and of `partialErrorsByItemID`.
+/// Compared by value without normalization: it is the key of results and of
+/// `partialErrorsByItemID`.
 public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let emailAddress: String?
     public let phoneNumber: String?
@@ -42,7 +43,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
         recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
     }
 
-    /// The lookup as the protocol has it.
+    /// The lookup in the protocol's form.
     var dictionary: UserLookupInfo {
         UserLookupInfo(
             emailAddress: emailAddress, phoneNumber: phoneNumber,

@@ -7,7 +7,7 @@ import Synchronization
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     public typealias ID = CKRecordZoneID
 
-    /// What a zone can do; known only of zones that were saved or fetched.
+    /// The capabilities of a zone; known only for zones that were saved or fetched.
     public struct Capabilities: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -18,12 +18,12 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         public static let zoneWideSharing = Self(rawValue: 1 << 3)
     }
 
-    /// How far a key of the zone's encrypted values reaches.
+    /// How much a key of the zone's encrypted values covers.
     public enum EncryptionScope: Int, Sendable {
-        /// Hierarchies of the zone can be shared one by one.
+        /// Hierarchies of the zone can be shared separately.
         case perRecord = 0
-        /// The zone can be shared as a whole only, so that the key in its link opens nothing that the
-        /// link does not share.
+        /// The zone can be shared only as a whole, so that the key in its link decrypts nothing
+        /// that is not shared.
         case perZone = 1
     }
 
@@ -31,20 +31,20 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     private let scope: Mutex<EncryptionScope>
 
-    /// `.perRecord` unless set before the zone is saved for the first time.
+    /// The scope, `.perRecord` unless set before the zone is saved for the first time.
     ///
-    /// A zone keeps it for as long as it lives: saving it with another one, also as a new object of that
-    /// name, is `CKError.serverRejectedRequest`. Zones of scope `.perZone` are without the capability
-    /// `.sharing`. Source: Apple's page `encryptionScope`; how values are encrypted says decision 10.
+    /// It cannot be changed later: saving a zone of this name with another scope fails with
+    /// `CKError.serverRejectedRequest`. Zones of scope `.perZone` do not have the capability
+    /// `.sharing`. Source: Apple's page `encryptionScope`; for the encryption see decision 10.
     public var encryptionScope: EncryptionScope {
         get { scope.withLock { $0 } }
         set { scope.withLock { $0 = newValue } }
     }
 
-    /// Empty on a zone that was made locally.
+    /// The capabilities; empty for a zone that was created locally.
     public let capabilities: Capabilities
 
-    /// The share of the whole zone; only on zones that were fetched.
+    /// The share of the whole zone; only for zones that were fetched.
     public let share: CKRecord.Reference?
 
     public class func `default`() -> CKRecordZone {
@@ -108,7 +108,7 @@ extension CKRecordZone.EncryptionScope {
         self = word == .perZone ? .perZone : .perRecord
     }
 
-    /// What a request says; nil is per record.
+    /// The protocol's word in a request; nil for per record.
     var word: ZoneEncryptionScope? { self == .perZone ? .perZone : nil }
 }
 

@@ -8,21 +8,21 @@ public let CKCurrentUserDefaultName = ZoneID.currentUserName
 @available(*, deprecated, renamed: "CKCurrentUserDefaultName")
 public let CKOwnerDefaultName = ZoneID.currentUserName
 
-/// The identity of a zone: its name and its owner. `CKRecordZone.ID` in code.
+/// The ID of a zone: its name and its owner. `CKRecordZone.ID` in code.
 ///
-/// Compared by value. The class stands at top level because Foundation on Linux cannot archive
-/// nested classes.
+/// Compared by value. A top-level class because Foundation on Linux cannot archive nested classes.
 public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
     public static let defaultZoneName = ZoneID.defaultZoneName
     public static let `default` = CKRecordZoneID()
 
-    /// 1 to 255 ASCII characters without a leading underscore, but for the default zone's.
+    /// The name: 1 to 255 ASCII characters without a leading underscore, except for the default
+    /// zone.
     public let zoneName: String
     /// The owner's record name, or `CKCurrentUserDefaultName`.
     public let ownerName: String
 
-    /// - Parameter zoneName: 1 to 255 ASCII characters without a leading underscore; what else is not
-    ///   empty is refused when the zone is saved, with `CKError.invalidArguments`.
+    /// - Parameter zoneName: 1 to 255 ASCII characters without a leading underscore; another name
+    ///   is refused when the zone is saved, with `CKError.invalidArguments`.
     /// - Parameter ownerName: a record name; the user's own zones unless given.
     /// - Precondition: the zone's name is not empty.
     public convenience init(
@@ -33,7 +33,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         self.init(known: zoneName, ownerName: ownerName)
     }
 
-    /// Names a zone that the service, or an archive, spoke of: nothing is asked of its names.
+    /// Makes an ID from the service or an archive, without checking its names.
     package init(known zoneName: String, ownerName: String) {
         self.zoneName = zoneName
         self.ownerName = ownerName
@@ -82,7 +82,7 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
 }
 
 extension CKRecordZoneID {
-    /// The zone as a request names it: without the owner where that is the caller.
+    /// The zone as a request names it: without the owner if that is the caller.
     var dictionary: ZoneIDDictionary {
         ZoneIDDictionary(
             zoneName: zoneName,

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A place in a change feed: of one zone, or of one database. Opaque, archivable, made by the
-/// service.
+/// A position in the change feed of a zone or database. Opaque, made by the service; can be
+/// archived.
 public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// The service's own text.
+    /// The token's text, which only the service interprets.
     package let text: String
 
     package init(text: String) {
