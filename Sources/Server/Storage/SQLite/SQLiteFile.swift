@@ -17,8 +17,8 @@ final class SQLiteFile: OpenDatabase {
     /// if it comes before a write. A database that is asked once opens no second connection.
     private let readsOnMain = Atomic<Bool>(true)
 
-    /// Before the first file of the process.
-    private static let settings: Void = stratus_leave_memory_uncounted()
+    /// Before the first database of the process.
+    static let settings: Void = stratus_leave_memory_uncounted()
 
     /// Opens the file, makes it when it is not there, and migrates it. Waits for the disk.
     ///
