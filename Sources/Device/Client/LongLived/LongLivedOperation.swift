@@ -122,8 +122,7 @@ extension CKDatabaseOperation {
             // The operation itself needs no journal and runs without one (decision 12); the log
             // says so.
             OperationFolder.log.warning(
-                "The folder of long-lived operations cannot be written, and this one"
-                    + " is not kept; make it writable.",
+                "This long-lived operation is not kept; make the folder of such operations writable.",
                 metadata: ["path": "\(folder.root.path)", "error": "\(error)"])
             return nil
         }

@@ -177,8 +177,7 @@ final class OperationJournal: Sendable {
 
     private func warn(_ error: any Error) {
         OperationFolder.log.warning(
-            "The outcome of a long-lived operation could not be written, and is not"
-                + " kept; make room in its folder.",
+            "A long-lived operation's outcome could not be written, and is not kept; make room.",
             metadata: ["path": "\(folder.path)", "error": "\(error)"])
     }
 
