@@ -48,6 +48,19 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
+    /// Each pair that occurred too seldom is named, those that never occurred too.
+    @Test func tableNamesScarcePairs() {
+        let table = FaultTable()
+        table.add(["no route": ["records/modify": 500, "assets/get": 499], "kill": ["steps": 3]])
+        let pairs = table.scarcePairs(below: 500)
+        #expect(!pairs.contains { $0.hasPrefix("no route of records/modify") })
+        #expect(pairs.contains("no route of assets/get 499"))
+        #expect(pairs.contains("kill of steps 3"))
+        #expect(pairs.contains("item zoneBusy of records/modify 0"))
+        #expect(!pairs.contains { $0.hasPrefix("item zoneBusy of changes") })
+        #expect(!pairs.contains { $0.hasPrefix("tokens expired of users") })
+    }
+
     @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])
     func oneSeedIsOneRun(_ seed: UInt64) {
         let first = Simulation.run(seed: seed, keepsLines: true)

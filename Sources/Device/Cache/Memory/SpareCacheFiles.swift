@@ -56,13 +56,16 @@ package final class SpareCacheFiles: Sendable {
 
     private static func schema(of database: Database) throws -> Set<String> {
         let statement = try database.cachedStatement(
-            sql: "SELECT name || char(10) || coalesce(sql, '') FROM sqlite_schema")
+            sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema")
         return try String.fetchSet(statement)
     }
 
     /// - Returns: whether it is as a new one; not where somebody changed the tables behind the cache's back.
     private static func empty(_ database: Database) throws -> Bool {
-        guard try schema(of: database).isSuperset(of: schema.get()) else { return false }
+        let (known, found) = (try schema.get(), try schema(of: database))
+        guard found.isSuperset(of: known),
+            !found.subtracting(known).contains(where: { $0.hasPrefix("trigger ") })
+        else { return false }
         let tables = try String.fetchAll(
             database.cachedStatement(
                 sql: """
