@@ -44,7 +44,8 @@ package final class SpareCacheFiles: Sendable {
     /// The last one that nobody else has.
     private func takeUnused(_ kind: String) -> Spare? {
         spares.withLock { spares in
-            var kept = spares[kind, default: []]
+            // Taken out: a copy would have them too.
+            var kept = spares.removeValue(forKey: kind) ?? []
             defer { spares[kind] = kept }
             for place in kept.indices.reversed()
             where isKnownUniquelyReferenced(&kept[place].queue) {
