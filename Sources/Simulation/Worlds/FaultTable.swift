@@ -59,19 +59,18 @@ public final class FaultTable: Sendable {
         return faults.map(\.name)
     }
 
-    /// Which pairs of a fault and an operation occurred more seldom, each with its count.
+    /// Which pairs of a fault and an operation occurred more seldom: a line for each operation, with the counts.
     public func scarcePairs(below limit: Int) -> [String] {
         let rows = rows
-        var pairs = Self.requests.flatMap { request in
-            Self.faults(of: request).map { ($0, request) }
+        var faults = Dictionary(
+            uniqueKeysWithValues: Self.requests.map { ($0, Self.faults(of: $0)) })
+        faults["notifications"] = ["push dropped", "push doubled"]
+        faults["steps"] = rows.filter { $0.value["steps"] != nil }.keys.sorted()
+        return faults.sorted { $0.key < $1.key }.compactMap { operation, faults in
+            let scarce = faults.filter { rows[$0]?[operation] ?? 0 < limit }
+            if scarce.isEmpty { return nil }
+            return "\(operation): "
+                + scarce.map { "\($0) \(rows[$0]?[operation] ?? 0)" }.joined(separator: ", ")
         }
-        pairs += [("push dropped", "notifications"), ("push doubled", "notifications")]
-        pairs += rows.compactMap { fault, operations in
-            operations["steps"] == nil ? nil : (fault, "steps")
-        }
-        return pairs.compactMap { fault, operation in
-            let count = rows[fault]?[operation] ?? 0
-            return count < limit ? "\(fault) of \(operation) \(count)" : nil
-        }.sorted()
     }
 }

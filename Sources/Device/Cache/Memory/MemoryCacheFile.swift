@@ -108,7 +108,8 @@ public final class MemoryCacheFile: Sendable {
 
     /// How many rows each table has.
     package func rowCounts() throws -> [String: Int] {
-        try queue.read { try StoredCacheFile.rowCounts($0) }
+        // Another kind of read sets `query_only`, whereupon SQLite prepares all statements of a connection anew.
+        try queue.unsafeRead { try StoredCacheFile.rowCounts($0) }
     }
 
     /// Notes what a cache left on the connection.
