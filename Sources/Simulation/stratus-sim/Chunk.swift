@@ -56,6 +56,7 @@ final class Chunk {
 
     /// What came of its worlds; where it ended before it could say so, a world of it has failed.
     func progress() -> Progress {
+        // What cannot be read is not all that it had to say.
         if let progress = try? JSONDecoder().decode(Progress.self, from: bytes) { return progress }
         var lost = Progress()
         lost.worlds = count

@@ -76,8 +76,8 @@ extension StratusSim {
             print(table.text)
             let scarce = table.scarcePairs(below: Self.timesOfEachPair)
             if !scarce.isEmpty {
-                print(
-                    "Fewer than \(Self.timesOfEachPair) times: \(scarce.joined(separator: ", ")).")
+                print("Fewer than \(Self.timesOfEachPair) times occurred")
+                for line in scarce { print("    " + line) }
             }
             for (seed, violations) in progress.failed.sorted(by: { $0.key < $1.key }) {
                 print("seed \(seed): \(violations.prefix(3).joined(separator: "; "))")
