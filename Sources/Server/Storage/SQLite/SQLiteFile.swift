@@ -17,8 +17,8 @@ final class SQLiteFile: OpenDatabase {
     /// before a write. So a database that is read once opens no second connection.
     private let readsOnMain = Atomic<Bool>(true)
 
-    /// Runs once, before the first file of the process is opened.
-    private static let settings: Void = stratus_leave_memory_uncounted()
+    /// Runs once, before the first database of the process is opened.
+    static let settings: Void = stratus_leave_memory_uncounted()
 
     /// Opens the file, creating it if it does not exist, and migrates it. Blocks on the disk.
     ///
