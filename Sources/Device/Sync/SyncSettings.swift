@@ -65,7 +65,7 @@ public struct SyncSettings: Hashable, Sendable {
 
     /// Bytes of a zone's changes that are asked for while others are written, about; what came of them is written
     /// together. With 0 it is one page.
-    package var pageAheadBytes = 6_000_000
+    package var pageAheadBytes = 12_000_000
 
     /// Whether an upload is all or nothing within each custom zone.
     public var isAtomic = false

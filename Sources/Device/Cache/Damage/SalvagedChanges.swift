@@ -109,8 +109,8 @@ struct SalvagedChanges {
         do {
             row = try Row.fetchOne(
                 database,
-                sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE zone = ? AND name = ?",
-                arguments: [zone, id.name])
+                sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE \(CacheFormat.isNamed)",
+                arguments: [zone, NameHash.of(id.name), id.name])
         } catch {
             // The index may be what is damaged, and not the table.
             row = rows(
