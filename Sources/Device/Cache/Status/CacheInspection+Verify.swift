@@ -1,4 +1,5 @@
 import GRDB
+import StratusClient
 import StratusRecords
 
 /// Whether a file keeps its promises to itself.
