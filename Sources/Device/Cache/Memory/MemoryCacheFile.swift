@@ -82,6 +82,7 @@ public final class MemoryCacheFile: Sendable {
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "StratusCache"
+        configuration.prepareDatabase { $0.add(function: CacheFormat.nameHash) }
         return configuration
     }
 
