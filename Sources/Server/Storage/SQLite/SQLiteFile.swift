@@ -53,7 +53,7 @@ final class SQLiteFile: OpenDatabase {
             let commits = GroupCommit(
                 main: main, limits: limits, checkpoints: checkpoints,
                 room: GrowthCheck(path: path, reserve: reserve, recordBytes: recordBytes),
-                mark: try main.inDatabase(mark), work: work)
+                mark: try main.inDatabase(mark), logger: logger, work: work)
             var reading = configuration
             reading.readonly = true
             reads = ReadingConnections(path: path, limit: limits.readersPerDatabase) { [reading] in
