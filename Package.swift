@@ -179,7 +179,7 @@ let package = Package(
             dependencies: [
                 "StratusClient", "StratusMatching", "StratusRecords", "StratusRuntime",
                 "StratusSQLite", "StratusSync", "StratusSyncEngine", "StratusWire", crypto, grdb,
-                logging, tracing,
+                grdbSQLite, logging, tracing,
             ],
             path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),

@@ -24,6 +24,7 @@ struct CacheBench {
         case "first": return try await first.fromPages()
         case "fill": return try await first.fill()
         case "service": return try await first.fromService()
+        case "continue": return try await first.goOn(CommandLine.arguments.last ?? "")
         default: break
         }
         let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000

@@ -4,10 +4,14 @@ The device is a real cache in a process of its own, which also counts what raw S
 """
 import os
 import subprocess
+import threading
+import time
 
 from machine import Invalid
 from service import LIFTED
 from sight import Devices
+
+KILLS = 5
 
 
 def measure(binary, folder, records):
@@ -17,10 +21,38 @@ def measure(binary, folder, records):
         environment = devices.environment()
         lines = ["Pages in the same process:", *run(devices, environment, "first", records)]
         run(devices, environment, "fill", records)
+        start = time.monotonic()
         lines += ["From the service:", *run(devices, environment, "service", records)]
+        # Half of it was raw SQLite, about.
+        lines += kill(devices, environment, records, (time.monotonic() - start) / 2)
         return lines
     finally:
         devices.service.process.kill()
+
+
+def kill(devices, environment, records, seconds):
+    """Kills a device in the midst of its first sync, again and again, and lets it go on; the last one ends."""
+    path = os.path.join(devices.folder, "killed.sqlite")
+    there = []
+    for number in range(KILLS + 1):
+        process = subprocess.Popen([devices.program, "continue", str(records), path],
+                                   env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        alarm = threading.Timer(seconds / (KILLS + 2), process.kill)
+        if number < KILLS:
+            alarm.start()
+        output, errors = process.communicate()
+        alarm.cancel()
+        if number == KILLS and process.returncode:
+            raise Invalid(f"After {KILLS} kills cache-bench failed: {errors.decode()[-500:]}")
+        counts = [int(float(line.split(": ")[1])) for line in output.decode().splitlines()]
+        if counts and there and counts[0] < there[-1]:
+            raise Invalid(f"A killed device had {there[-1]} records, and then {counts[0]}.")
+        there += counts
+    if there[-1] != records:
+        raise Invalid(f"After {KILLS} kills the device has {there[-1]} of {records} records.")
+    return [f"Killed {KILLS} times; records at each start and at the end: "
+            + ", ".join(map(str, there))]
 
 
 def run(devices, environment, what, records):

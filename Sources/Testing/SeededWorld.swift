@@ -148,6 +148,8 @@ public final class SeededWorld: Sendable {
         _ body: @escaping @Sendable () async throws -> Outcome
     ) throws -> Outcome {
         let outcome = Mutex<Result<Outcome, any Error>?>(nil)
+        // Looked at before every step.
+        let isDone = Atomic(false)
         let task = Task(executorPreference: executor) { [executor] in
             do {
                 let value = try await DiskThread.$place.withValue(
@@ -156,8 +158,9 @@ public final class SeededWorld: Sendable {
             } catch {
                 outcome.withLock { $0 = .failure(error) }
             }
+            isDone.store(true, ordering: .relaxed)
         }
-        let end = executor.drive(stepLimit: stepLimit) { outcome.withLock { $0 != nil } }
+        let end = executor.drive(stepLimit: stepLimit) { isDone.load(ordering: .relaxed) }
         task.cancel()
         executor.finish()
         switch end {

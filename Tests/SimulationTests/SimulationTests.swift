@@ -42,10 +42,28 @@ import Testing
 
     /// An oracle that cannot fail shows nothing: each fault of the code under test breaks a promise in one of these
     /// worlds, which keep them all without it.
-    @Test(arguments: [(Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6)])
+    @Test(arguments: [
+        (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.repeatsDeletions, 876),
+    ])
     func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)
         check(Simulation.run(seed: seed))
+    }
+
+    /// Each pair that occurred too seldom is named, those that never occurred too.
+    @Test func tableNamesScarcePairs() {
+        let table = FaultTable()
+        table.add(["no route": ["records/modify": 500, "assets/get": 499], "kill": ["steps": 3]])
+        let lines = table.scarcePairs(below: 500)
+        func line(_ operation: String) -> String? {
+            lines.first { $0.hasPrefix(operation + ": ") }
+        }
+        #expect(line("records/modify")?.contains("no route") == false)
+        #expect(line("records/modify")?.contains("item zoneBusy 0") == true)
+        #expect(line("assets/get")?.contains("no route 499") == true)
+        #expect(line("changes/zone")?.contains("item") == false)
+        #expect(line("users/caller")?.contains("tokens expired") == false)
+        #expect(line("steps") == "steps: kill 3")
     }
 
     @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])

@@ -67,7 +67,7 @@ public struct SyncSettings: Hashable, Sendable {
 
     /// The approximate size, in bytes, of a zone's changes that are requested while others are
     /// written; they are written together. 0 means one page.
-    package var pageAheadBytes = 6_000_000
+    package var pageAheadBytes = 12_000_000
 
     /// Whether an upload is atomic within each custom zone.
     public var isAtomic = false

@@ -10,19 +10,31 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
     func run() async {
         do {
             try await cancelWhenGracefulShutdown {
-                try await service.resumeLongChanges()
-                try await service.dispatchLeftovers()
+                try await start("Long changes, such as deletions of large hierarchies") {
+                    try await service.resumeLongChanges()
+                }
+                try await start("The outboxes' events") { try await service.dispatchLeftovers() }
             }
-        } catch is CancellationError {
-            // The service is being stopped; the events are dispatched at the next start.
         } catch {
-            // Logged, and not thrown: each outbox is dispatched at its database's first use in any case.
-            logger.warning(
-                "The outboxes could not be dispatched at the start. Each is dispatched when its database is first used."
-            )
+            // The service is being stopped; both are done at the next start.
         }
         // The sleep only ends when the service stops, also if it throws.
         try? await gracefulShutdown()
         await service.finishNotifications()
+    }
+
+    /// Does what a crash left, of all databases.
+    ///
+    /// - Throws: `CancellationError`. Another error is logged: each database's is done at its first use too.
+    private func start(_ subject: String, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            logger.warning(
+                "\(subject) could not be taken up at the start. Each database's are when it is first used.",
+                metadata: ["error": "\(error)"])
+        }
     }
 }

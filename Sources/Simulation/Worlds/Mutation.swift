@@ -17,6 +17,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case forgetsEarlierEdits = "S3"
     /// S4: an expired token does not say what is intact.
     case hidesLostHistory = "S4"
+    /// S6: a deletion that got no answer is repeated whatever the record is by then.
+    case repeatsDeletions = "S6"
     /// P1: a save is acknowledged and never done.
     case acknowledgesNothing = "P1"
     /// P2: pages leave out a record.
@@ -80,6 +82,14 @@ public enum Mutation: String, CaseIterable, Sendable {
                 modify.operations[index].record.recordChangeTag = nil
             }
             return self == .ignoresTags ? modify as? Request ?? request : request
+        case .repeatsDeletions:
+            guard var modify = request as? RecordsModify.Request else { return request }
+            for index in modify.operations.indices
+            where modify.operations[index].kind == .delete {
+                modify.operations[index].kind = .forceDelete
+                modify.operations[index].record.recordChangeTag = nil
+            }
+            return modify as? Request ?? request
         default: return request
         }
     }
@@ -121,6 +131,12 @@ public enum Mutation: String, CaseIterable, Sendable {
         switch self {
         case .forgetsUnansweredSaves: "UPDATE pending SET isUncertain = 0"
         case .forgetsEarlierEdits: "UPDATE pending SET earlier = x''"
+        case .repeatsDeletions:
+            """
+            CREATE TRIGGER IF NOT EXISTS repeatsDeletions AFTER UPDATE OF isUncertain ON pending
+            WHEN NEW.kind = 1 AND NEW.isUncertain <> 0
+            BEGIN UPDATE pending SET isUncertain = 0 WHERE sequence = NEW.sequence; END
+            """
         case .keepsUses: "DROP TRIGGER IF EXISTS recordAssetsGone"
         case .forgetsAssets: "DELETE FROM asset"
         default: nil

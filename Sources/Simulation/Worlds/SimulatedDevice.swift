@@ -38,6 +38,8 @@ final class SimulatedDevice {
     private let photoFolder: URL?
     /// Where the disks of its users are; nil where its files are in memory.
     private let diskFolder: URL?
+    /// What the worlds of this process left.
+    private static let spares = SpareCacheFiles()
     private var openings = 0
     private(set) var wasStarted = false
 
@@ -120,7 +122,10 @@ final class SimulatedDevice {
 
     private func newFile() throws -> UserFile {
         guard let diskFolder else {
-            return .memory(try MemoryCacheFile(assetFolder: photoFolder(ofUser: user)))
+            return .memory(
+                try MemoryCacheFile(
+                    assetFolder: photoFolder(ofUser: user), from: Self.spares,
+                    kind: declaresTypes ? "declared types" : ""))
         }
         let name = "\(name)-\(Self.name(ofUser: user))"
         return .disk(

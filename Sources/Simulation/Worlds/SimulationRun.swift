@@ -43,7 +43,7 @@ final class SimulationRun {
         try await begin()
         for place in plan.order where kept?.contains(place) ?? true {
             let step = plan.steps[place]
-            cloud.note("step \(place)", "\(step)", "")
+            cloud.note("step \(place)", step.text, "")
             if let fault = step.fault { table.count(fault, "steps") }
             try await perform(step)
             if !violations.isEmpty { return violations }

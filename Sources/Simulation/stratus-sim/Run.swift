@@ -12,8 +12,10 @@ extension StratusSim {
                 stopped.
                 """)
 
-        /// Worlds in one process.
-        private static let worldsPerProcess = 50
+        /// Worlds in one process: it takes a while until a process is fast.
+        private static let worldsPerProcess = 100
+        /// How often each pair of a fault and an operation shall occur in a counted run.
+        private static let timesOfEachPair = 500
 
         @Option(help: "How many worlds.") var worlds = 1_000
         @Option(help: "No more worlds begin after so many seconds.") var seconds: Double?
@@ -31,44 +33,27 @@ extension StratusSim {
             let start = fresh ? UInt64(World.live.random() * 900_000_000) + 1 : seed
             print("The first seed is \(start).")
             var next = progress.worlds
-            var running: [(process: Process, output: Pipe)] = []
+            var chunks: [Chunk] = []
             while true {
                 let isOver = seconds.map { World.live.uptimeSeconds() - began > $0 } ?? false
                 let isEnough = isOver || first && !progress.failed.isEmpty
-                while !isEnough, running.count < processes, next < worlds {
+                while !isEnough, next < worlds, chunks.filter({ !$0.isEnded }).count < processes {
                     let count = min(Self.worldsPerProcess, worlds - next)
-                    running.append(try chunk(start + UInt64(next), count))
+                    chunks.append(try Chunk(start + UInt64(next), count, lane))
                     next += count
                 }
+                guard !chunks.isEmpty else { break }
+                try Chunk.waitForOne(of: chunks)
                 // In the order of their seeds: the file says how many of the first ones are done.
-                guard !running.isEmpty else { break }
-                progress.add(try outcome(of: running.removeFirst()))
+                while let done = chunks.first, done.isEnded {
+                    progress.add(done.progress())
+                    chunks.removeFirst()
+                }
                 progress.seconds = before + World.live.uptimeSeconds() - began
                 try write(progress)
             }
             report(progress)
             if !progress.failed.isEmpty { throw ExitCode.failure }
-        }
-
-        private func outcome(of chunk: (process: Process, output: Pipe)) throws -> Progress {
-            let bytes = chunk.output.fileHandleForReading.readDataToEndOfFile()
-            chunk.process.waitUntilExit()
-            return try JSONDecoder().decode(Progress.self, from: bytes)
-        }
-
-        private func chunk(_ seed: UInt64, _ count: Int) throws -> (Process, Pipe) {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-                .resolvingSymlinksInPath()
-            process.arguments =
-                ["chunk", "--seed", "\(seed)", "--worlds", "\(count)"] + lane.arguments
-            process.environment = ProcessInfo.processInfo.environment.merging(
-                StratusSim.oneHashing
-            ) { $1 }
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            return (process, output)
         }
 
         private func read() throws -> Progress {
@@ -89,6 +74,11 @@ extension StratusSim {
             let table = FaultTable()
             table.add(progress.table)
             print(table.text)
+            let scarce = table.scarcePairs(below: Self.timesOfEachPair)
+            if !scarce.isEmpty {
+                print("Fewer than \(Self.timesOfEachPair) times occurred")
+                for line in scarce { print("    " + line) }
+            }
             for (seed, violations) in progress.failed.sorted(by: { $0.key < $1.key }) {
                 print("seed \(seed): \(violations.prefix(3).joined(separator: "; "))")
                 print(

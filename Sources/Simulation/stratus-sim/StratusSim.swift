@@ -10,7 +10,7 @@ struct StratusSim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stratus-sim",
         abstract: "Runs simulated worlds of a service and its devices, each from a seed.",
-        subcommands: [Run.self, Replay.self, Shrink.self, Chunk.self])
+        subcommands: [Run.self, Replay.self, Shrink.self, RunChunk.self])
 
     /// The order of sets and dictionaries is that of every process with it, so that a seed is one run.
     static let oneHashing = ["SWIFT_DETERMINISTIC_HASHING": "1"]
@@ -73,8 +73,9 @@ struct StratusSim: ParsableCommand {
     }
 
     /// Some worlds in a process of their own, so that what a world leaves in memory is gone with it.
-    struct Chunk: ParsableCommand {
-        static let configuration = CommandConfiguration(shouldDisplay: false)
+    struct RunChunk: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "chunk", shouldDisplay: false)
 
         @Option var seed: UInt64
         @Option var worlds: Int

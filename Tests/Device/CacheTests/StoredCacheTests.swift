@@ -116,6 +116,35 @@ import Testing
         }
     }
 
+    /// Also by the migration: views of declared types, triggers and references hold on to the table that was made anew.
+    @Test(arguments: ["2026-11-records", "2026-11-names"])
+    func recordsAreFoundByTheHashesOfTheirNames(_ name: String) throws {
+        try withCache(name) { cache in
+            let (hashes, problems) = try cache.store.read { database in
+                (
+                    try Row.fetchAll(database, sql: "SELECT name, nameHash FROM record"),
+                    try Row.fetchAll(database, sql: "PRAGMA foreign_key_check").count
+                )
+            }
+            #expect(problems == 0)
+            #expect(!hashes.isEmpty)
+            for row in hashes { #expect(row[1] as Int64 == NameHash.of(row[0])) }
+            // Of "abc", as FIPS 180 has it.
+            #expect(NameHash.of("abc") == -0x4587_e940_70fe_3016)
+            let triggers = try cache.store.read { database in
+                try String.fetchAll(
+                    database,
+                    sql: """
+                        SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'record'
+                        ORDER BY name
+                        """)
+            }
+            #expect(triggers == ["recordAssetsChanged", "recordAssetsGone", "recordAssetsMade"])
+            let record = try #require(try cache.snapshot(id("untouched")))
+            #expect(record.id.name == "untouched")
+        }
+    }
+
     /// What the app was not told, and what other processes did not hear of.
     @Test func reportsAndChangesReadBack() throws {
         try withCache("2026-11-databases") { cache in

@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import StratusRecords
 import StratusWire
 import TestSeeds

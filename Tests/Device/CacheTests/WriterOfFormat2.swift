@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 
 @testable import StratusCache

@@ -126,12 +126,13 @@ import Testing
             (
                 .init(
                     status: 429, body: #"{"reason":"TooManyRequests"}"#,
-                    headers: [("retry-after", "7")]), .tryLater(seconds: 7)
+                    headers: [("retry-after", "7")]),
+                .tryLater(seconds: 7, reason: "TooManyRequests")
             ),
-            (.init(status: 503, body: "no JSON"), .tryLater(seconds: nil)),
+            (.init(status: 503, body: "no JSON"), .tryLater(seconds: nil, reason: "503")),
             (
                 .init(status: 403, body: #"{"reason":"ExpiredProviderToken"}"#),
-                .tryLater(seconds: nil)
+                .tryLater(seconds: nil, reason: "ExpiredProviderToken")
             ),
             (.init(status: 200), .delivered),
         ]
@@ -148,7 +149,11 @@ import Testing
                 privateKey: Self.key.pemRepresentation, keyIdentifier: "k", teamIdentifier: "t",
                 // The port of nobody.
                 url: "https://127.0.0.1:1"), attemptSeconds: 0.2)
-        #expect(await delivery.send(Self.push()) == .tryLater(seconds: nil))
+        guard case .tryLater(seconds: nil, let reason?) = await delivery.send(Self.push()) else {
+            Issue.record("An unreachable push service is a reason to try later.")
+            return
+        }
+        #expect(!reason.isEmpty)
     }
 
     @Test func invalidAPNsKeyIsRefused() {

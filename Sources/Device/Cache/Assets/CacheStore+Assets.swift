@@ -15,7 +15,7 @@ extension CacheStore {
         pending.kind = 0 AND EXISTS (
             SELECT 1 FROM record JOIN assetUse ON source = 0 AND row = record.id
             JOIN asset ON asset.key = assetUse.key
-            WHERE record.zone = pending.zone AND record.name = pending.name
+            WHERE \(CacheFormat.isOfPending)
             AND NOT EXISTS (
                 SELECT 1 FROM assetUse AS held WHERE held.source = 1
                 AND held.row = pending.sequence AND held.key = assetUse.key)

@@ -110,8 +110,8 @@ struct SalvagedChanges {
         do {
             row = try Row.fetchOne(
                 database,
-                sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE zone = ? AND name = ?",
-                arguments: [zone, id.name])
+                sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE \(CacheFormat.isNamed)",
+                arguments: [zone, NameHash.of(id.name), id.name])
         } catch {
             // Perhaps only the index is damaged: read the table without it.
             row = rows(

@@ -319,7 +319,7 @@ actor SyncDriver {
     }
 
     func absorbBacklog() throws {
-        let backlog = try store.backlog()
+        let backlog = try store.backlogOfZones()
         try noteSendable()
         for zone in backlog.zonesToDelete { session.zoneUnwanted(zone) }
         for zone in backlog.zonesToCreate + backlog.zonesToReplace { session.zoneWanted(zone) }

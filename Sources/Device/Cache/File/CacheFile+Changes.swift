@@ -30,7 +30,11 @@ extension CacheFile {
         let id = last + max(1, Int64(ids.count))
         var content = JSONWriter(reservingBytes: 64 + ids.count * 48)
         if ids.count <= Self.recordsKept {
-            let zones = Dictionary(grouping: ids, by: \.zoneID)
+            // A page has a great many, of one zone.
+            let first = ids.first.flatMap { id in
+                ids.allSatisfy { $0.zoneID == id.zoneID } ? id.zoneID : nil
+            }
+            let zones = (first.map { [$0: Array(ids)] } ?? Dictionary(grouping: ids, by: \.zoneID))
                 .sorted { ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName) }
             content.array { content in
                 for (zone, ids) in zones {

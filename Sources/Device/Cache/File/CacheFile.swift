@@ -74,6 +74,7 @@ final class CacheFile: Sendable {
         self.memory = memory
         disk = DiskQueue(world)
         pool.add(transactionObserver: appStatements, extent: .databaseLifetime)
+        memory?.note(appStatements)
         openPool = Mutex(pool)
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
         self.lock = lock

@@ -31,11 +31,13 @@ public final class MemoryCacheFile: Sendable {
         var writeCount = 0
         var trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?
         var syncs: ObjectIdentifier?
+        /// Those that the caches of the file have left on its connection.
+        var appStatements: [AppStatements] = []
         /// Of the caches that have the file open, in the order in which they opened it.
         var watches: [(lock: ObjectIdentifier, body: @Sendable () -> Void)] = []
     }
 
-    private static let template = Result {
+    static let template = Result {
         try CacheFormat.format.openInMemory(configuration: configuration)
     }
 
@@ -43,6 +45,8 @@ public final class MemoryCacheFile: Sendable {
     /// Where the files of assets lie; nil where it keeps none.
     let assetFolder: String?
     private let state = Mutex(State())
+    /// Who gets the connection when nobody has the file any more, and for what kind of files.
+    private let heir: (spares: SpareCacheFiles, kind: String)?
 
     /// Makes an empty file.
     ///
@@ -51,13 +55,34 @@ public final class MemoryCacheFile: Sendable {
     /// - Throws: SQLite's error.
     public init(assetFolder: URL? = nil) throws {
         self.assetFolder = assetFolder?.path
+        heir = nil
         queue = try CacheFormat.format.openInMemory(
             copying: Self.template.get(), configuration: Self.configuration)
+    }
+
+    /// Makes an empty file of what another one left, if there is one.
+    ///
+    /// - Parameter kind: files of one kind have caches that declare the same types.
+    package init(
+        assetFolder: URL?, from spares: SpareCacheFiles, kind: String
+    ) throws {
+        self.assetFolder = assetFolder?.path
+        heir = (spares, kind)
+        queue =
+            try spares.take(kind)
+            ?? CacheFormat.format.openInMemory(
+                copying: Self.template.get(), configuration: Self.configuration)
+    }
+
+    deinit {
+        guard let heir else { return }
+        heir.spares.give(queue, state.withLock { $0.appStatements }, heir.kind)
     }
 
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "StratusCache"
+        configuration.prepareDatabase { $0.add(function: CacheFormat.nameHash) }
         return configuration
     }
 
@@ -84,7 +109,14 @@ public final class MemoryCacheFile: Sendable {
 
     /// How many rows each table has.
     package func rowCounts() throws -> [String: Int] {
-        try queue.read { try StoredCacheFile.rowCounts($0) }
+        // Another kind of read sets `query_only`, whereupon SQLite prepares all statements of a connection anew.
+        try queue.unsafeRead { try StoredCacheFile.rowCounts($0) }
+    }
+
+    /// Notes what a cache left on the connection.
+    func note(_ appStatements: AppStatements) {
+        guard heir != nil else { return }
+        state.withLock { $0.appStatements.append(appStatements) }
     }
 
     func nextWriteTrouble() -> WriteTrouble? {

@@ -54,14 +54,40 @@ final class RowNotes: Sendable {
             state.withLock { $0.taken.isWhole = true }
             return true
         }
-        guard !outcome.rows.isEmpty else { return false }
+        guard !outcome.rows.isEmpty || outcome.fetched != nil else { return false }
         return state.withLock { state in
             var isConcerned = false
+            if let fetched = outcome.fetched {
+                for row in fetched.rows where concerns(row, in: fetched, state) {
+                    state.taken.sources[fetched.id(row)] = outcome.source(
+                        modifier: row.system.modifierRecordName)
+                    isConcerned = true
+                }
+            }
             for (id, written) in outcome.rows where concerns(id, written, state) {
                 state.taken.sources[id] = outcome.source(of: written)
                 isConcerned = true
             }
             return isConcerned
+        }
+    }
+
+    /// Whether a record concerns the observer that was not here before.
+    private func concerns(_ row: FetchedRow, in fetched: FetchedRows, _ state: State) -> Bool {
+        switch interest {
+        case .record(let wanted): return row.name == wanted.name && fetched.zone == wanted.zoneID
+        case .query(let query):
+            if query.zoneID != nil, query.zoneID != fetched.zone { return false }
+            // Another one of its name may have gone in the same transaction.
+            guard row.type == query.recordType else {
+                return state.members?.contains(fetched.id(row)) == true
+            }
+            // What cannot be read, whoever looks at it is told of.
+            guard state.members != nil, let record = try? row.snapshot(in: fetched.zone) else {
+                return true
+            }
+            return state.members?.contains(record.id) == true
+                || query.matches(record, searchable: state.searchable)
         }
     }
 
@@ -75,14 +101,6 @@ final class RowNotes: Sendable {
             case .put(let record):
                 return record.type == query.recordType
                     && (state.members == nil || query.matches(record, searchable: state.searchable))
-            case .fetched(let row):
-                guard row.type == query.recordType else { return false }
-                // A row that cannot be read here counts as a match: the observer reads it and
-                // throws the error.
-                guard state.members != nil, let record = try? row.snapshot(in: id.zoneID) else {
-                    return true
-                }
-                return query.matches(record, searchable: state.searchable)
             case .system: return state.members == nil || query.readsSystem
             case .removed: return state.members == nil
             }
@@ -130,14 +148,13 @@ extension CacheOutcome {
     fileprivate func source(of written: WrittenRow) -> RowNotes.Source {
         switch written {
         case .put(let record): return source(modifier: record.system?.modifierRecordName)
-        case .fetched(let row): return source(modifier: row.system.modifierRecordName)
         // Notes of the service alone are its answers to what was saved here.
         case .system: return .app
         case .removed: return source(modifier: nil)
         }
     }
 
-    private func source(modifier: String?) -> RowNotes.Source {
+    fileprivate func source(modifier: String?) -> RowNotes.Source {
         isOfOtherProcess
             ? .otherProcess(modifier: modifier) : isLocal ? .app : .service(modifier: modifier)
     }

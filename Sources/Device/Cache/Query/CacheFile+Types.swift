@@ -100,32 +100,59 @@ extension CacheFile {
     }
 
     private func create(_ type: IndexedType, _ database: Database) throws {
-        let columns = type.columns.indices.map { ", k\($0) BLOB NOT NULL" }.joined()
-        try database.execute(
-            sql: """
-                CREATE TABLE \(type.table) (
-                    record INTEGER PRIMARY KEY REFERENCES record ON DELETE CASCADE,
-                    zone INTEGER NOT NULL, zoneName TEXT NOT NULL, name TEXT NOT NULL\(columns));
-                CREATE INDEX \(type.table)_name ON \(type.table) (zoneName, name, zone);
-                """)
-        for column in type.columns.indices {
-            try database.execute(
+        let texts = Self.schema(of: type)
+        let found = try String.fetchAll(
+            database.cachedStatement(
                 sql: """
-                    CREATE INDEX \(type.table)_k\(column)
-                    ON \(type.table) (k\(column), zoneName, name, zone)
-                    """)
+                    SELECT sql FROM sqlite_schema
+                    WHERE sql IS NOT NULL AND tbl_name IN (?, ?, ?) ORDER BY rowid
+                    """), arguments: [type.table, type.wordTable, type.view])
+        if !found.isEmpty {
+            // As a file in memory has them that was another one before; see SpareCacheFiles.
+            if try found == texts && isEmpty(type, database) { return }
+            try drop(type, database)
+        }
+        for text in texts { try database.execute(sql: text) }
+    }
+
+    private func isEmpty(_ type: IndexedType, _ database: Database) throws -> Bool {
+        let tables = [type.table] + (type.searchable.isEmpty ? [] : [type.wordTable])
+        return try tables.allSatisfy { table in
+            try Bool.fetchOne(
+                database.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table))")) == false
+        }
+    }
+
+    /// The texts of a type's tables, indexes and view, as SQLite keeps them.
+    private static func schema(of type: IndexedType) -> [String] {
+        let columns = type.columns.indices.map { ", k\($0) BLOB NOT NULL" }.joined()
+        var texts = [
+            """
+            CREATE TABLE \(type.table) (
+                record INTEGER PRIMARY KEY REFERENCES record ON DELETE CASCADE,
+                zone INTEGER NOT NULL, zoneName TEXT NOT NULL, name TEXT NOT NULL\(columns))
+            """,
+            "CREATE INDEX \(type.table)_name ON \(type.table) (zoneName, name, zone)",
+        ]
+        for column in type.columns.indices {
+            texts.append(
+                """
+                CREATE INDEX \(type.table)_k\(column)
+                ON \(type.table) (k\(column), zoneName, name, zone)
+                """)
         }
         if !type.searchable.isEmpty {
-            try database.execute(
-                sql: """
-                    CREATE TABLE \(type.wordTable) (
-                        word BLOB NOT NULL,
-                        record INTEGER NOT NULL REFERENCES record ON DELETE CASCADE,
-                        PRIMARY KEY (word, record)) WITHOUT ROWID;
-                    CREATE INDEX \(type.wordTable)_record ON \(type.wordTable) (record);
-                    """)
+            texts += [
+                """
+                CREATE TABLE \(type.wordTable) (
+                    word BLOB NOT NULL,
+                    record INTEGER NOT NULL REFERENCES record ON DELETE CASCADE,
+                    PRIMARY KEY (word, record)) WITHOUT ROWID
+                """,
+                "CREATE INDEX \(type.wordTable)_record ON \(type.wordTable) (record)",
+            ]
         }
-        try database.execute(sql: type.viewSQL)
+        return texts + [type.viewSQL]
     }
 
     /// Reads every record of the type once.

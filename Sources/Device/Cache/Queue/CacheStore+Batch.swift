@@ -28,16 +28,16 @@ extension CacheStore {
         "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
 
     /// The zones whose changes must be fetched before all pending changes can be sent.
-    func zonesWithUnanswered() throws -> [ZoneID] {
-        try read { database in
-            let statement = try database.cachedStatement(
-                sql: """
-                    SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
-                        AND id IN (SELECT zone FROM pending WHERE \(Self.isUnanswered)) ORDER BY id
-                    """)
-            let rows = try Row.fetchAll(statement)
-            return rows.map { ZoneRow($0).id }
-        }
+    func zonesWithUnanswered() throws -> [ZoneID] { try read { try zonesWithUnanswered($0) } }
+
+    func zonesWithUnanswered(_ database: Database) throws -> [ZoneID] {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
+                    AND id IN (SELECT zone FROM pending WHERE \(Self.isUnanswered)) ORDER BY id
+                """)
+        let rows = try Row.fetchAll(statement)
+        return rows.map { ZoneRow($0).id }
     }
 
     /// Notes that all changes of a zone were fetched: a change that was sent without an answer and

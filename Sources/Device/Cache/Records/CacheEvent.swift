@@ -83,6 +83,14 @@ public struct AttentionItem: Hashable, Sendable {
     }
 }
 
+/// Records of a page that lie in the file as they came.
+struct FetchedRows: Sendable {
+    var zone: ZoneID
+    var rows: [FetchedRow] = []
+
+    func id(_ row: FetchedRow) -> RecordID { RecordID(name: row.name, zoneID: zone) }
+}
+
 /// What a transaction changed, for observers.
 struct CacheOutcome: Sendable {
     /// The database in which it happened.
@@ -90,6 +98,8 @@ struct CacheOutcome: Sendable {
     var changedIDs: Set<RecordID> = []
     /// The rows of records that it wrote, including those of which only system fields changed.
     var rows: [RecordID: WrittenRow] = [:]
+    /// The records that are new here and lie in their zone as they came, in addition to `rows`. There may be a great many.
+    var fetched: FetchedRows?
     /// Whether the app did it, not the service.
     var isLocal = false
     /// Whether another process with the file did it.

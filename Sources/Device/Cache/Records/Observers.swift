@@ -99,7 +99,7 @@ final class Observers: Sendable {
     var rowObserverCount: Int { state.withLock { $0.rows.count } }
 
     private func tellRowObservers(_ outcome: CacheOutcome) {
-        guard outcome.isWhole || !outcome.rows.isEmpty else { return }
+        guard outcome.isWhole || !outcome.rows.isEmpty || outcome.fetched != nil else { return }
         for observer in state.withLock({ $0.rows.inOrder }) where observer.notes.add(outcome) {
             observer.wake.yield()
         }

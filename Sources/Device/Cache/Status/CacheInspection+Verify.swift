@@ -1,4 +1,5 @@
 import GRDB
+import StratusClient
 import StratusRecords
 
 /// Checks the invariants of a file.
@@ -23,6 +24,14 @@ extension CacheInspection {
             "SELECT name FROM record WHERE zone NOT IN (SELECT id FROM zone)"
         ),
         (
+            "A record is not found by its name",
+            "SELECT name FROM record WHERE nameHash <> stratus_name_hash(name)"
+        ),
+        (
+            "A zone has two records of one name",
+            "SELECT name FROM record GROUP BY zone, nameHash, name HAVING count(*) > 1"
+        ),
+        (
             "A pending change belongs to no zone",
             "SELECT name FROM pending WHERE zone NOT IN (SELECT id FROM zone)"
         ),
@@ -30,14 +39,14 @@ extension CacheInspection {
             "A save waits for a record that is not here",
             """
             SELECT name FROM pending WHERE kind = 0 AND NOT EXISTS (
-                SELECT 1 FROM record WHERE record.zone = pending.zone AND record.name = pending.name)
+                SELECT 1 FROM record WHERE \(CacheFormat.isOfPending))
             """
         ),
         (
             "A record that waits to be deleted is here",
             """
             SELECT name FROM pending WHERE kind = 1 AND EXISTS (
-                SELECT 1 FROM record WHERE record.zone = pending.zone AND record.name = pending.name)
+                SELECT 1 FROM record WHERE \(CacheFormat.isOfPending))
             """
         ),
         (

@@ -33,6 +33,7 @@ package struct CacheInspection {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { $0.add(function: CacheFormat.nameHash) }
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             // One snapshot for all reads, whatever is written meanwhile.
@@ -132,7 +133,7 @@ package struct CacheInspection {
             sql: """
                 SELECT \(PendingRow.columns), zone.name, zone.owner, zone.database, record.fields
                 FROM pending JOIN zone ON zone.id = pending.zone
-                LEFT JOIN record ON record.zone = pending.zone AND record.name = pending.name
+                LEFT JOIN record ON \(CacheFormat.isOfPending)
                 ORDER BY sequence LIMIT \(Self.queueLimit)
                 """)
         return try rows.map { row in

@@ -25,6 +25,7 @@ enum CacheFormat {
             .init("assets", sql: assets),
             .init("times of deletions", sql: timesOfDeletions),
             .init("deleted records", sql: deletedRecords),
+            .init("hashes of names") { try findByHash($0) },
         ],
         unmarkedFormats: 1...2)
 
@@ -35,6 +36,7 @@ enum CacheFormat {
         var configuration = Configuration()
         configuration.label = "StratusCache"
         configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { $0.add(function: nameHash) }
         configuration = format.configuration(configuration, forFileAt: path)
         // SQLite gives the files that it creates beside it the same rights.
         DeviceFile.make(path)

@@ -68,15 +68,22 @@ extension CacheStore {
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             let isPlain = lost == nil && !hasLoss
+            // The type whose records are kept as they come, as was just found.
+            var keptType: String?
+            outcome.fetched = FetchedRows(zone: zone.id)
             var types = try file.types(database)
+            let writer = try FetchedRowWriter(zone, database)
             for fetched in inOrderOfRows(page, of: zone) {
-                if isPlain, case .row(let row) = fetched, isKeptAsItCame(row),
+                if isPlain, case .row(let row) = fetched,
+                    keptType == row.type || isKeptAsItCame(row),
                     try !(hasPending && pending(row.name, zone, database) != nil),
-                    try insert(row, zone, &types, database)
+                    try insert(row, zone, by: writer, &types, database)
                 {
-                    outcome.changedIDs.insert(RecordID(name: row.name, zoneID: zone.id))
+                    keptType = row.type
+                    outcome.fetched?.rows.append(row)
                     continue
                 }
+                keptType = nil
                 let answered = try fetched.snapshot(in: zone.id)
                 let server = migratedLocally(
                     answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type)))
@@ -105,15 +112,19 @@ extension CacheStore {
             if !page.moreComing { try ended(zone, &lost, &outcome, database) }
             try noteProgress(page, of: zone, database)
             if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
-            try database.cachedStatement(
-                sql: """
-                    UPDATE zone SET token = ?, state = max(state, 1),
-                        isRefetching = isRefetching * ?, needsFetch = needsFetch AND ?
-                    WHERE id = ?
-                    """
-            ).execute(arguments: [page.token, page.moreComing, page.moreComing, zone.key])
-            try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
+            try setToken(page, of: zone, database)
         }
+    }
+
+    private func setToken(_ page: ZonePage, of zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                UPDATE zone SET token = ?, state = max(state, 1),
+                    isRefetching = isRefetching * ?, needsFetch = needsFetch AND ?
+                WHERE id = ?
+                """
+        ).execute(arguments: [page.token, page.moreComing, page.moreComing, zone.key])
+        try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
     }
 
     /// Ends a fetch of a zone: all its changes are here.
@@ -131,19 +142,22 @@ extension CacheStore {
         try forgetSentTags(of: zone, database)
     }
 
-    /// The records of a full fetch in the order of their names, so that each page of the index of
-    /// names is written once in the transaction; names such as UUIDs arrive in random order.
+    /// The records of a full fetch in the order of the file's index of names, so that each page of it
+    /// is written once in the transaction; those of one name as they were received.
     private func inOrderOfRows(_ page: ZonePage, of zone: ZoneRow) -> [FetchedRecord] {
-        zone.isRefetching ? page.records.sorted { $0.name < $1.name } : page.records
+        guard zone.isRefetching else { return page.records }
+        return page.records.indices.map { (page.records[$0].nameHash, $0) }
+            .sorted { $0 < $1 }
+            .map { page.records[$0.1] }
     }
 
     /// During a full fetch, rows are inserted throughout the index: the cache should hold what a
-    /// transaction changes, and the log is checkpointed only after several transactions. 16 MB and
-    /// 32 MB; otherwise SQLite's defaults.
+    /// transaction changes, and the log is checkpointed only after several transactions. 32 MB and
+    /// 64 MB; otherwise SQLite's defaults.
     private func makeRoom(isFilling: Bool, _ database: Database) throws {
         try database.execute(
             sql: isFilling
-                ? "PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 8000"
+                ? "PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 16000"
                 : "PRAGMA cache_size = -2000; PRAGMA wal_autocheckpoint = 1000")
     }
 
@@ -159,8 +173,10 @@ extension CacheStore {
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let statement = try database.cachedStatement(
-            sql: "SELECT system FROM record WHERE zone = ? AND name = ?")
-        let known = try Data.fetchOne(statement, arguments: [zone.key, server.id.name])
+            sql: "SELECT system FROM record WHERE \(CacheFormat.isNamed)")
+        let name = server.id.name
+        let known = try Data.fetchOne(
+            statement, arguments: [zone.key, NameHash.of(name), name])
         if let known, known == server.systemData {
             if zone.isRefetching { try putPass(of: server.id.name, zone, database) }
             return

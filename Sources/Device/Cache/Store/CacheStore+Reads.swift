@@ -111,7 +111,7 @@ extension CacheStore {
                 WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)),
             (SELECT count(*) FROM record WHERE zone IN \(zonesHere)),
             (SELECT count(*) FROM pending
-                CROSS JOIN record ON record.zone = pending.zone AND record.name = pending.name
+                CROSS JOIN record ON \(CacheFormat.isOfPending)
                 WHERE pending.zone IN \(zonesHere) AND system IS NULL),
             (SELECT count(*) FROM report WHERE \(isHere))
         """

@@ -8,15 +8,13 @@ import StratusSync
 enum WrittenRow: Sendable {
     /// The record was written; this is its new state.
     indirect case put(RecordSnapshot)
-    /// The record was stored as it was received.
-    case fetched(FetchedRow)
     /// Only its system fields changed.
     case system
     case removed
 
     var hasFields: Bool {
         switch self {
-        case .put, .fetched: true
+        case .put: true
         case .system, .removed: false
         }
     }
@@ -25,26 +23,13 @@ enum WrittenRow: Sendable {
 /// All writes to the table `record`: its rows are written only here, inside a transaction of
 /// `CacheStore.write`, and derived rows are updated in the same step.
 extension CacheStore {
+    static let insertSQL = """
+        INSERT INTO record (zone, nameHash, name, type, system, parent, fields, pass)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
     func put(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws {
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO record (zone, name, type, system, parent, fields, pass)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
-                    system = excluded.system, parent = excluded.parent,
-                    fields = excluded.fields, pass = excluded.pass
-                RETURNING id
-                """)
-        let key = try Int64.fetchOne(
-            statement,
-            arguments: [
-                zone.key, record.id.name, record.type, record.systemData,
-                record.parentRecordName, record.fieldsData, zone.pass,
-            ])
-        guard let key else {
-            throw CacheError(
-                .damaged, "A record cannot be stored in the cache file. Delete the file.")
-        }
+        let key = try update(record, zone, database) ?? insert(record, zone, database)
         if var type = try file.types(database)[record.type],
             try type.index(record, key: key, zoneKey: zone.key, database)
         {
@@ -53,34 +38,52 @@ extension CacheStore {
         try maintain(.put(record), key, record.id, database)
     }
 
-    /// Inserts a new record as it was received.
+    /// - Returns: the key of the row; nil if there is none of the name.
+    private func update(
+        _ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws -> Int64? {
+        let statement = try database.cachedStatement(
+            sql: """
+                UPDATE record SET type = ?, system = ?, parent = ?, fields = ?, pass = ?
+                WHERE \(CacheFormat.isNamed) RETURNING id
+                """)
+        let name = record.id.name
+        return try Int64.fetchOne(
+            statement,
+            arguments: [
+                record.type, record.systemData, record.parentRecordName, record.fieldsData,
+                zone.pass, zone.key, NameHash.of(name), name,
+            ])
+    }
+
+    private func insert(
+        _ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws -> Int64 {
+        try database.cachedStatement(sql: Self.insertSQL).execute(arguments: [
+            zone.key, NameHash.of(record.id.name), record.id.name, record.type, record.systemData,
+            record.parentRecordName, record.fieldsData, zone.pass,
+        ])
+        return database.lastInsertedRowID
+    }
+
+    /// Inserts a new record as it was received; its derived rows and observers are brought up to date from
+    /// `CacheOutcome.fetched`.
     ///
     /// - Parameter types: the declared types in the transaction.
     /// - Returns: whether it was inserted; false, without a write, if there is a record of its
     ///   name.
     func insert(
-        _ row: FetchedRow, _ zone: ZoneRow, _ types: inout [String: IndexedType],
-        _ database: Database
+        _ row: FetchedRow, _ zone: ZoneRow, by writer: borrowing FetchedRowWriter,
+        _ types: inout [String: IndexedType], _ database: Database
     ) throws -> Bool {
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO record (zone, name, type, system, parent, fields, pass)
-                VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (zone, name) DO NOTHING
-                """)
-        try statement.execute(arguments: [
-            zone.key, row.name, row.type, StoredSystem.encode(row.system), row.parentRecordName,
-            Data(row.fields), zone.pass,
-        ])
-        guard database.changesCount == 1 else { return false }
-        let key = database.lastInsertedRowID
-        if var type = types[row.type],
+        guard let key = try writer.insert(row) else { return false }
+        if !types.isEmpty, var type = types[row.type],
             try type.index(
                 row.snapshot(in: zone.id), key: key, zoneKey: zone.key, isNew: true, database)
         {
             try file.update(type, database)
             types[row.type] = type
         }
-        try maintain(.fetched(row), key, RecordID(name: row.name, zoneID: zone.id), database)
         return true
     }
 
@@ -91,11 +94,15 @@ extension CacheStore {
     ) throws {
         let statement = try database.cachedStatement(
             sql: """
-                UPDATE record SET system = ?, pass = ? WHERE zone = ? AND name = ? RETURNING id, type
+                UPDATE record SET system = ?, pass = ? WHERE \(CacheFormat.isNamed)
+                RETURNING id, type
                 """)
         let row = try Row.fetchOne(
             statement,
-            arguments: [system.map { StoredSystem.encode($0) }, zone.pass, zone.key, name])
+            arguments: [
+                system.map { StoredSystem.encode($0) }, zone.pass, zone.key, NameHash.of(name),
+                name,
+            ])
         guard let row else { return }
         try indexSystem(system, row[0], ofType: row[1], database)
         try maintain(.system, row[0], RecordID(name: name, zoneID: zone.id), database)
@@ -103,8 +110,9 @@ extension CacheStore {
 
     /// Notes that a full fetch contained a record that is unchanged; derived rows stay the same.
     func putPass(of name: String, _ zone: ZoneRow, _ database: Database) throws {
-        try database.cachedStatement(sql: "UPDATE record SET pass = ? WHERE zone = ? AND name = ?")
-            .execute(arguments: [zone.pass, zone.key, name])
+        try database.cachedStatement(
+            sql: "UPDATE record SET pass = ? WHERE \(CacheFormat.isNamed)"
+        ).execute(arguments: [zone.pass, zone.key, NameHash.of(name), name])
     }
 
     /// Removes the system fields of a zone's records.
@@ -127,13 +135,14 @@ extension CacheStore {
     ) throws -> Bool {
         let statement = try database.cachedStatement(
             sql: """
-                DELETE FROM record WHERE zone = ? AND name = ?
+                DELETE FROM record WHERE \(CacheFormat.isNamed)
                 RETURNING id, \(RecordSnapshot.columns)
                 """)
         let id = RecordID(name: name, zoneID: zone.id)
-        guard let row = try Row.fetchOne(statement, arguments: [zone.key, name]) else {
-            return false
-        }
+        guard
+            let row = try Row.fetchOne(
+                statement, arguments: [zone.key, NameHash.of(name), name])
+        else { return false }
         let removed = try RecordSnapshot(row, id: id, type: row[1], at: 2)
         try maintain(.removed, row[0], id, database)
         try addTombstone(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 
@@ -31,8 +32,10 @@ extension CacheStore {
 
     func record(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
         let statement = try database.cachedStatement(
-            sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE zone = ? AND name = ?")
-        return try Row.fetchOne(statement, arguments: [zone.key, name]).map { row in
+            sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE \(CacheFormat.isNamed)")
+        return try Row.fetchOne(
+            statement, arguments: [zone.key, NameHash.of(name), name]
+        ).map { row in
             try RecordSnapshot(
                 row, id: RecordID(name: name, zoneID: zone.id), type: row[0], at: 1)
         }

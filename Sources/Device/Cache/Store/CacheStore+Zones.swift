@@ -9,13 +9,20 @@ import StratusSync
 extension CacheStore {
     /// The state that a session needs to start with this file.
     func backlog() throws -> SyncBacklog {
-        let hasPending = try hasSendable()
-        let unanswered = Set(try zonesWithUnanswered())
-        return try read { database in
-            var backlog = SyncBacklog(hasPendingChanges: hasPending)
-            backlog.isSubscriptionSaved =
-                try flag(CacheFlag.isSubscriptionSaved, database) != nil
+        var backlog = try backlogOfZones()
+        backlog.hasPendingChanges = try hasSendable()
+        try read { database in
+            backlog.isSubscriptionSaved = try flag(CacheFlag.isSubscriptionSaved, database) != nil
             backlog.isEnabled = try flag(CacheFlag.isDisabled, database) == nil
+        }
+        return backlog
+    }
+
+    /// The same, without what is said of the database and of its pending changes.
+    func backlogOfZones() throws -> SyncBacklog {
+        try read { database in
+            let unanswered = Set(try zonesWithUnanswered(database))
+            var backlog = SyncBacklog()
             let rows = try Row.fetchCursor(
                 database.cachedStatement(
                     sql: """

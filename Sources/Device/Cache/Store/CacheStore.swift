@@ -90,6 +90,10 @@ final class CacheStore: Sendable {
         writtenRows.withLock { $0 = [:] }
         try body(database, &outcome)
         outcome.rows = writtenRows.withLock { $0 }
+        if let fetched = outcome.fetched {
+            outcome.changedIDs.reserveCapacity(outcome.changedIDs.count + fetched.rows.count)
+            for row in fetched.rows { outcome.changedIDs.insert(fetched.id(row)) }
+        }
         for record in outcome.events.flatMap(\.records) { _ = file.withFiles(record) }
         try keepReports(of: outcome.events, database)
         if !outcome.changedIDs.isEmpty {

@@ -28,6 +28,13 @@ extension FetchedRecord {
         }
     }
 
+    var nameHash: Int64 {
+        switch self {
+        case .row(let row): row.nameHash
+        case .record(let record): NameHash.of(record.id.name)
+        }
+    }
+
     var sizeEstimateBytes: Int {
         switch self {
         case .row(let row): row.fields.count + 512

@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import StratusRecords
 import StratusWire
 
@@ -21,39 +22,9 @@ enum StoredFields {
     }
 }
 
-/// The form of a record's system fields in the cache's file, also JSON.
-struct StoredSystem: WireObject {
-    var changeTag = ""
-    var createdMilliseconds: Int64?
-    var creatorRecordName: String?
-    var modifiedMilliseconds: Int64?
-    var modifierRecordName: String?
-    var shareRecordName: String?
-    /// Base64.
-    var sharing: String?
-
-    mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.required("recordChangeTag", &changeTag)
-        try coder.optional("created", &createdMilliseconds)
-        try coder.optional("createdBy", &creatorRecordName)
-        try coder.optional("modified", &modifiedMilliseconds)
-        try coder.optional("modifiedBy", &modifierRecordName)
-        try coder.optional("shareRecordName", &shareRecordName)
-        try coder.optional("sharing", &sharing)
-    }
-
+extension StoredSystem {
     static func encode(_ system: RecordSnapshot.SystemFields) -> Data {
-        var stored = StoredSystem()
-        stored.changeTag = system.changeTag
-        stored.createdMilliseconds = system.createdMilliseconds
-        stored.creatorRecordName = system.creatorRecordName
-        stored.modifiedMilliseconds = system.modifiedMilliseconds
-        stored.modifierRecordName = system.modifierRecordName
-        stored.shareRecordName = system.shareRecordName
-        stored.sharing = system.sharing.map(Base64.text)
-        var writer = JSONWriter()
-        stored.write(to: &writer)
-        return Data(writer.finish())
+        Data(StoredSystem(system).bytes)
     }
 
     /// - Throws: ``CacheError`` `damaged` if the bytes cannot be decoded.
@@ -64,18 +35,11 @@ struct StoredSystem: WireObject {
         } catch {
             throw CacheError.unreadableRecord(error)
         }
-        let sharing = stored.sharing.map { Base64.bytes($0) }
-        guard sharing != .some(nil) else {
+        guard let fields = stored.fields else {
             throw CacheError.unreadableRecord(
                 WireError("The bytes of sharing are not Base64."))
         }
-        return RecordSnapshot.SystemFields(
-            changeTag: stored.changeTag, createdMilliseconds: stored.createdMilliseconds,
-            creatorRecordName: stored.creatorRecordName,
-            modifiedMilliseconds: stored.modifiedMilliseconds,
-            modifierRecordName: stored.modifierRecordName,
-            shareRecordName: stored.shareRecordName,
-            sharing: sharing.flatMap { $0 })
+        return fields
     }
 }
 

@@ -22,6 +22,10 @@ package final class FetchedRow: Sendable {
     /// JSON with the fields in the order of their names, each value with its type; see
     /// `RecordFields.kept`.
     package let fields: [UInt8]
+    /// What the device's file finds it by, and the system fields as they lie there: made beside the fetch, not while the
+    /// file is written.
+    package let nameHash: Int64
+    package let systemBytes: [UInt8]
 
     package init(
         name: String, type: String, system: RecordSnapshot.SystemFields,
@@ -32,6 +36,8 @@ package final class FetchedRow: Sendable {
         self.system = system
         self.parentRecordName = parentRecordName
         self.fields = fields
+        nameHash = NameHash.of(name)
+        systemBytes = StoredSystem(system).bytes
     }
 }
 

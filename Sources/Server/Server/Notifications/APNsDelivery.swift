@@ -52,7 +52,7 @@ public struct APNsDelivery: PushDelivery {
             return outcome
         } catch {
             // Not reached, or not understood: ``PushQueue`` decides whether to try again, and logs when it gives up.
-            return .tryLater(seconds: nil)
+            return .tryLater(seconds: nil, reason: "\(error)")
         }
     }
 
@@ -82,7 +82,7 @@ public struct APNsDelivery: PushDelivery {
         case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
             return .deviceIsGone(sinceMilliseconds: nil)
         case (403, "ExpiredProviderToken"), (429, _), (500..., _):
-            return .tryLater(seconds: retryAfterSeconds)
+            return .tryLater(seconds: retryAfterSeconds, reason: reason)
         default: return .refused(reason: reason)
         }
     }

@@ -1,4 +1,5 @@
 import JWTKit
+import Logging
 import StratusRecords
 import StratusRuntime
 import Synchronization
@@ -64,12 +65,14 @@ actor IdentityTokens {
 
     private let providers: [IdentityProvider]
     private let world: World
+    private let logger: Logger
     private var keys: [String: Keys] = [:]
     private var fetching: [String: Task<Void, Never>] = [:]
 
     init(_ settings: ServiceSettings) {
         providers = settings.accounts.identityProviders
         world = settings.world
+        logger = settings.logger
     }
 
     /// The claims of a token, once it is checked.
@@ -145,6 +148,9 @@ actor IdentityTokens {
         } catch {
             // Keys that are a little too old are better than none: the earlier ones stay. Without any,
             // `fetchedKeys(of:now:)` throws.
+            logger.warning(
+                "The public keys of an identity provider could not be fetched. The earlier ones are used, if there are any.",
+                metadata: ["issuer": "\(provider.issuer)", "error": "\(error)"])
         }
         fetching[provider.issuer] = nil
     }

@@ -119,10 +119,21 @@ struct ModifyDecisions {
         } catch let error as ServiceError {
             return .failed(failure(operation.key, error))
         } catch {
-            // Stored bytes that cannot be read: this operation fails, and the others go on.
-            let unreadable = ServiceError(.internalError, "The stored record cannot be read.")
-            return .failed(failure(operation.key, unreadable))
+            return unreadable(operation, "The stored record cannot be read.", error)
         }
+    }
+
+    /// The result where stored bytes cannot be read: this operation fails, and the others go on.
+    func unreadable(
+        _ operation: PlannedOperation, _ sentence: String, _ error: any Error
+    ) -> Decision {
+        settings.logger.error(
+            "A stored record cannot be read. Run stratus doctor.",
+            metadata: [
+                "database": "\(context.address)", "zone": "\(operation.key.zoneName)",
+                "record": "\(operation.key.name)", "error": "\(error)",
+            ])
+        return .failed(failure(operation.key, ServiceError(.internalError, sentence)))
     }
 
     /// Why an operation cannot be done on what is stored; nil when it can.

@@ -59,7 +59,9 @@ public enum PushOutcome: Hashable, Sendable {
     /// - Parameter sinceMilliseconds: Since when, in milliseconds since 1970; nil when unknown.
     case deviceIsGone(sinceMilliseconds: Int64?)
     /// The same notification may succeed later, after `seconds` if the push service named a time.
-    case tryLater(seconds: Double?)
+    ///
+    /// - Parameter reason: What the push service answered, or why it was not reached; for the log.
+    case tryLater(seconds: Double?, reason: String? = nil)
     /// The push service will never accept the notification.
     case refused(reason: String)
 }

@@ -60,15 +60,20 @@ actor PushQueue {
 
     private func send(_ push: Push) async {
         var backoff = Backoff(firstSeconds: 1, longestSeconds: Self.longestRetrySeconds)
+        var lastReason: String?
         for attempt in 1...max(1, settings.limits.attemptsPerPush) {
             switch await delivery.send(push) {
             case .delivered: return
             case .refused(let reason):
                 settings.logger.warning(
-                    "The push service refused a notification.", metadata: ["reason": "\(reason)"])
+                    "The push service refused a notification.",
+                    metadata: [
+                        "container": "\(push.containerIdentifier)", "reason": "\(reason)",
+                    ])
                 return
             case .deviceIsGone(let since): return await forget(push.deviceToken, goneSince: since)
-            case .tryLater(let seconds):
+            case .tryLater(let seconds, let reason):
+                lastReason = reason
                 guard attempt < settings.limits.attemptsPerPush else { break }
                 let pause = max(seconds ?? 0, backoff.nextSeconds())
                 // Nothing cancels this sleep; if it throws, the next attempt is only earlier.
@@ -76,7 +81,11 @@ actor PushQueue {
             }
         }
         settings.logger.warning(
-            "The push service could not be reached; a notification was dropped.")
+            "The push service took a notification in none of the attempts. It was dropped; the device sees the change at its next fetch.",
+            metadata: [
+                "container": "\(push.containerIdentifier)", "reason": "\(lastReason ?? "-")",
+                "attempts": "\(max(1, settings.limits.attemptsPerPush))",
+            ])
     }
 
     /// Removes a token that the push service no longer knows, unless it was registered again since.
@@ -88,7 +97,8 @@ actor PushQueue {
             }
         } catch {
             // The token stays; the push service reports it again with the next notification.
-            settings.logger.debug("A push token that is gone could not be removed.")
+            settings.logger.debug(
+                "A push token that is gone could not be removed.", metadata: ["error": "\(error)"])
         }
     }
 

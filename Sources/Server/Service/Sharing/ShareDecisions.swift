@@ -67,11 +67,7 @@ extension ModifyDecisions {
             row.modifierDevice = context.caller.device
             return .save(row, fields: try RecordFields.encoded(old.payload).values(), old: old)
         } catch {
-            // Stored bytes that cannot be read: this operation fails, and the others go on.
-            return .failed(
-                failure(
-                    operation.key, ServiceError(.internalError, "The stored share cannot be read."))
-            )
+            return unreadable(operation, "The stored share cannot be read.", error)
         }
     }
 
@@ -335,8 +331,9 @@ extension ModifyDecisions {
             switch decision {
             case .save where isTakenAlong(index): break
             case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
-                // Never fails: the row was written just now. If it did, a link in use would count as unused.
-                if let shortGUID = (try? RecordSharing(row))?.shortGUID { unused.remove(shortGUID) }
+                // Never fails: the row was written just now. If it did, its link could not be told from unused ones.
+                guard let sharing = try? RecordSharing(row) else { return SharingOutcome() }
+                if let shortGUID = sharing.shortGUID { unused.remove(shortGUID) }
             case .delete(_, let old) where !old.sharing.isEmpty:
                 // The links of a record that cannot be read stay; they lead nowhere, since the share is gone.
                 if let shortGUID = (try? RecordSharing(old))?.shortGUID { unused.insert(shortGUID) }

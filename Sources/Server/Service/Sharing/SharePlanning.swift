@@ -96,7 +96,9 @@ struct SharingOutcome: Sendable {
             try await directory.deleteShortGUIDs(unusedShortGUIDs)
         } catch {
             // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
-            logger.debug("The links of ended shares could not be removed.")
+            logger.warning(
+                "The links of ended shares could not be removed. They lead nowhere.",
+                metadata: ["count": "\(unusedShortGUIDs.count)", "error": "\(error)"])
         }
     }
 }

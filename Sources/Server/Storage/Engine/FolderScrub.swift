@@ -45,13 +45,19 @@ package struct FolderScrub: Sendable {
             try await world.sleep(Self.startSeconds)
             while true {
                 let began = world.uptimeSeconds()
-                _ = try await round()
-                let rest = Self.roundSeconds - (world.uptimeSeconds() - began)
-                try await world.sleep(max(rest, Self.startSeconds))
+                var rest = Self.startSeconds
+                do {
+                    _ = try await round()
+                    rest = max(rest, Self.roundSeconds - (world.uptimeSeconds() - began))
+                } catch let error where !(error is CancellationError) && !Task.isCancelled {
+                    logger.error(
+                        "The data folder cannot be listed. Its databases are checked again once it can be.",
+                        metadata: ["error": "\(error)"])
+                }
+                try await world.sleep(rest)
             }
         } catch {
-            // Cancelled, or the folder cannot be listed: the checks end until the next start. What is wrong with a
-            // single database is a finding.
+            // The task was cancelled: the service stops.
         }
     }
 

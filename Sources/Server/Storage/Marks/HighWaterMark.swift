@@ -29,33 +29,38 @@ struct HighWaterMark: Hashable, Sendable {
 
     /// Stores the number of commits that are on the disk.
     ///
-    /// A file that was emptied or removed is created again. If the system refuses, the mark is too low, as after a
-    /// power cut, and the next commit tries again.
-    func raise(to commits: UInt64) {
-        guard commits > 0 else { return }
+    /// A file that was emptied or removed is created again.
+    ///
+    /// - Returns: Nil, or the system's error number. The mark is then too low, as after a power cut, and the next
+    ///   commit tries again.
+    func raise(to commits: UInt64) -> Int32? {
+        guard commits > 0 else { return nil }
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { return }
+        guard file >= 0 else { return errno }
         defer { close(file) }
-        guard flock(file, LOCK_EX) == 0 else { return }
-        withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
+        guard flock(file, LOCK_EX) == 0 else { return errno }
+        return withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
             let found = pread(file, bytes.baseAddress, Self.size, 0)
             guard found == Self.size, bytes.starts(with: Self.format) else {
                 // A damaged mark is written again as a whole.
                 Self.fill(bytes, identifier, commits)
-                if pwrite(file, bytes.baseAddress, Self.size, 0) == Self.size { fsync(file) }
-                return
+                guard pwrite(file, bytes.baseAddress, Self.size, 0) == Self.size else {
+                    return errno
+                }
+                return fsync(file) == 0 ? nil : errno
             }
             let before = Self.number(in: bytes, at: Self.commitsOffset)
             // An operator accepted a loss, and another mark replaced this one.
             guard Self.number(in: bytes, at: Self.identifierOffset) == identifier,
                 before < commits
-            else { return }
+            else { return nil }
             var number = commits
             let written = pwrite(
                 file, &number, MemoryLayout<UInt64>.size, off_t(Self.commitsOffset))
             // The first raise in a database's life waits for the disk: from then on, a missing database is noticed
             // after a power cut too.
-            if before == 0, written > 0 { fsync(file) }
+            guard written == MemoryLayout<UInt64>.size else { return errno }
+            return before > 0 || fsync(file) == 0 ? nil : errno
         }
     }
 

@@ -73,7 +73,9 @@ struct MarkedOpening {
             count = try FileStamp.countCommit(in: database)
             return .commit
         }
-        if let count { mark.raise(to: count) }
+        if let count, let errno = mark.raise(to: count) {
+            throw StorageError.translating(errno: errno, path: path)
+        }
     }
 
     private func verified(

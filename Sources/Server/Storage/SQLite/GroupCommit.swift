@@ -1,5 +1,6 @@
 import CoreMetrics
 import GRDB
+import Logging
 import Synchronization
 
 /// The writes that wait for one database, and the loop that commits them.
@@ -17,6 +18,8 @@ final class GroupCommit: Sendable {
         /// Whether the loop is running or about to.
         var isDraining = false
         var isClosed = false
+        /// Whether the last mark could not be raised.
+        var isMarkTooLow = false
         var whenIdle: @Sendable (Database) -> Void = { _ in }
     }
 
@@ -28,6 +31,7 @@ final class GroupCommit: Sendable {
     private let checkpoints: Checkpointer
     private let room: GrowthCheck
     private let mark: HighWaterMark?
+    private let logger: Logger
     private let work: WorkThread
     private let state = Mutex(State())
 
@@ -36,13 +40,14 @@ final class GroupCommit: Sendable {
     ///   - work: Where commits run, unless on the connection's own thread.
     init(
         main: DatabaseQueue, limits: StorageLimits, checkpoints: Checkpointer, room: GrowthCheck,
-        mark: HighWaterMark?, work: WorkThread = .disk
+        mark: HighWaterMark?, logger: Logger, work: WorkThread = .disk
     ) {
         self.main = main
         self.limits = limits
         self.checkpoints = checkpoints
         self.room = room
         self.mark = mark
+        self.logger = logger
         self.work = work
     }
 
@@ -108,6 +113,20 @@ final class GroupCommit: Sendable {
         }
     }
 
+    /// Raises the mark, and logs once when that begins to fail.
+    private func raiseMark(to commits: UInt64) {
+        let errno = mark?.raise(to: commits)
+        let isNew = state.withLock { state in
+            defer { state.isMarkTooLow = errno != nil }
+            return errno != nil && !state.isMarkTooLow
+        }
+        guard isNew, let errno else { return }
+        let cause = StorageError.translating(errno: errno, path: main.path)
+        logger.error(
+            "The mark of a database cannot be written, so a loss of its newest commits would not be noticed. Its commits try again.",
+            metadata: ["path": "\(main.path)", "error": "\(cause.message)"])
+    }
+
     private func commit(_ batch: [any PendingWrite], in database: Database) {
         do {
             try database.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
@@ -118,7 +137,7 @@ final class GroupCommit: Sendable {
                 mark != nil && database.totalChangesCount != changes
                 ? try FileStamp.countCommit(in: database) : nil
             try database.cachedStatement(sql: "COMMIT").execute()
-            if let count { mark?.raise(to: count) }
+            if let count { raiseMark(to: count) }
             Self.commits.increment()
             Self.committedWrites.increment(by: batch.count)
             for write in batch { write.resume(failure: nil) }

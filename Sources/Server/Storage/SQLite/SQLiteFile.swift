@@ -17,8 +17,8 @@ final class SQLiteFile: OpenDatabase {
     /// before a write. So a database that is read once opens no second connection.
     private let readsOnMain = Atomic<Bool>(true)
 
-    /// Runs once, before the first file of the process is opened.
-    private static let settings: Void = stratus_leave_memory_uncounted()
+    /// Runs once, before the first database of the process is opened.
+    static let settings: Void = stratus_leave_memory_uncounted()
 
     /// Opens the file, creating it if it does not exist, and migrates it. Blocks on the disk.
     ///
@@ -53,7 +53,7 @@ final class SQLiteFile: OpenDatabase {
             let commits = GroupCommit(
                 main: main, limits: limits, checkpoints: checkpoints,
                 room: GrowthCheck(path: path, reserve: reserve, recordBytes: recordBytes),
-                mark: try main.inDatabase(mark), work: work)
+                mark: try main.inDatabase(mark), logger: logger, work: work)
             var reading = configuration
             reading.readonly = true
             reads = ReadingConnections(path: path, limit: limits.readersPerDatabase) { [reading] in

@@ -13,6 +13,7 @@ final class SQLiteMemory: OpenDatabase {
     private let isClosed = Atomic(false)
 
     static let configuration: Configuration = {
+        SQLiteFile.settings
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         return configuration

@@ -48,6 +48,23 @@ enum Step: Hashable, Sendable {
     /// Everybody sleeps.
     case jump(seconds: Int)
 
+    /// As it is printed; the frequent ones without a look at what a type consists of.
+    var text: String {
+        switch self {
+        case .edit(let device, let record, let field):
+            "edit(device: \(device), record: \(record), field: \(field))"
+        case .make(let device, let record): "make(device: \(device), record: \(record))"
+        case .delete(let device, let record): "delete(device: \(device), record: \(record))"
+        case .sync(let device): "sync(device: \(device))"
+        case .start(let device): "start(device: \(device))"
+        case .stop(let device): "stop(device: \(device))"
+        case .kill(let device): "kill(device: \(device))"
+        case .turns(let count): "turns(\(count))"
+        case .pass(let seconds): "pass(seconds: \(seconds))"
+        default: "\(self)"
+        }
+    }
+
     /// The row of the table of faults; nil for what is no fault.
     var fault: String? {
         switch self {

@@ -87,6 +87,34 @@ import Testing
         }
     }
 
+    /// A folder that cannot be listed does not end the checks.
+    @Test func folderThatCannotBeListedIsLoggedAndCheckedAgain() async throws {
+        try await withTemporaryFolder { path in
+            let folder = MarkedFolder(path)
+            let clock = TestClock()
+            let handler = InMemoryLogHandler()
+            try await folder.withStorage { storage in
+                let scrub = FolderScrub(
+                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler })
+                let files = FileManager.default
+                try files.removeItem(atPath: path + "/databases")
+                try Data().write(to: URL(fileURLWithPath: path + "/databases"))
+                let checks = Task { await scrub.run() }
+                await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
+                clock.advance(bySeconds: FolderScrub.startSeconds)
+                await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
+                #expect(handler.entries.map(\.level) == [.error])
+                // The next round meets it again.
+                clock.advance(bySeconds: FolderScrub.startSeconds)
+                await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
+                #expect(handler.entries.count == 2)
+                checks.cancel()
+                await checks.value
+                #expect(handler.entries.count == 2)
+            }
+        }
+    }
+
     private static func rootPage(
         of index: String, in file: String
     ) throws -> (number: Int, bytes: Int) {

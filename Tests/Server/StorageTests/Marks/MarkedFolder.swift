@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import StratusRecords
 import StratusStorage
 
@@ -23,10 +24,10 @@ struct MarkedFolder {
 
     /// Opens the folder, runs `body` and closes it, whatever comes of it.
     func withStorage<Outcome>(
-        limits: StorageLimits = StorageLimits(),
+        limits: StorageLimits = StorageLimits(), logger: Logger = Logger(label: "test"),
         _ body: (SQLiteStorageEngine) async throws -> Outcome
     ) async throws -> Outcome {
-        let storage = try SQLiteStorageEngine(folder: path, limits: limits)
+        let storage = try SQLiteStorageEngine(folder: path, limits: limits, logger: logger)
         let outcome: Result<Outcome, any Error>
         do {
             outcome = .success(try await body(storage))

@@ -1,0 +1,76 @@
+import StratusWire
+import Synchronization
+
+/// How often each fault met each operation.
+public final class FaultTable: Sendable {
+    private let counts = Mutex<[String: [String: Int]]>([:])
+
+    public init() {}
+
+    func count(_ fault: String, _ operation: String, times: Int = 1) {
+        counts.withLock { $0[fault, default: [:]][operation, default: 0] += times }
+    }
+
+    /// By fault, then by operation.
+    public var rows: [String: [String: Int]] { counts.withLock { $0 } }
+
+    /// Adds another table's counts.
+    public func add(_ rows: [String: [String: Int]]) {
+        for (fault, operations) in rows {
+            for (operation, times) in operations { count(fault, operation, times: times) }
+        }
+    }
+
+    /// The table as text: a row for each fault, a column for each operation.
+    public var text: String {
+        let rows = rows
+        let operations = Set(rows.values.flatMap(\.keys)).sorted()
+        let width = (rows.keys.map(\.count).max() ?? 0) + 1
+        func cell(_ text: String, _ width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        var lines = [
+            cell("", width) + operations.map { cell($0, $0.count + 2) }.joined()
+        ]
+        for fault in rows.keys.sorted() {
+            let cells = operations.map { cell("\(rows[fault]?[$0] ?? 0)", $0.count + 2) }
+            lines.append(
+                fault + String(repeating: " ", count: width - fault.count) + cells.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What devices ask for; a download is not refused by the service.
+    private static let requests = [
+        "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
+        "records/lookup", "records/modify", "subscriptions/modify", "tokens/create",
+        "tokens/register", "users/caller", "zones/modify",
+    ]
+
+    /// The faults that an operation can meet. Why others cannot: Documentation/Simulation.md.
+    private static func faults(of request: String) -> [String] {
+        var faults: [RequestFault] = [.noRoute, .requestLost, .answerLost, .late]
+        faults += RequestFault.requestCodes.map { .refused($0) }
+        if request != "assets/get" { faults.append(.doubled) }
+        if request.hasPrefix("changes/") { faults.append(.tokensExpired) }
+        if request == RecordsModify.path {
+            faults += RequestFault.itemCodes.map { .itemRefused($0) }
+        }
+        return faults.map(\.name)
+    }
+
+    /// Which pairs of a fault and an operation occurred more seldom: a line for each operation, with the counts.
+    public func scarcePairs(below limit: Int) -> [String] {
+        let rows = rows
+        var faults = Dictionary(
+            uniqueKeysWithValues: Self.requests.map { ($0, Self.faults(of: $0)) })
+        faults["notifications"] = ["push dropped", "push doubled"]
+        faults["steps"] = rows.filter { $0.value["steps"] != nil }.keys.sorted()
+        return faults.sorted { $0.key < $1.key }.compactMap { operation, faults in
+            let scarce = faults.filter { rows[$0]?[operation] ?? 0 < limit }
+            if scarce.isEmpty { return nil }
+            return "\(operation): "
+                + scarce.map { "\($0) \(rows[$0]?[operation] ?? 0)" }.joined(separator: ", ")
+        }
+    }
+}
