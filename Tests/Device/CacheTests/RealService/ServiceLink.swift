@@ -31,6 +31,8 @@ final class ServiceLink: AccountTransport {
         var signedInMilliseconds: Int64 = 0
         var calls: [String] = []
         var script: [Int: Fault] = [:]
+        /// By the number of the request of its kind.
+        var scriptOfKinds: [String: [Int: Fault]] = [:]
         var beforeSend: Interlude?
         var duringSend: Interlude?
         var duringPage: Interlude?
@@ -70,6 +72,14 @@ final class ServiceLink: AccountTransport {
         state.withLock { $0.script[$0.calls.count + number] = fault }
     }
 
+    /// Lets the request of this number of its kind, counted from now, fail.
+    func fail(_ name: String, _ number: Int, _ fault: Fault) {
+        state.withLock { state in
+            let made = state.calls.count { $0 == name }
+            state.scriptOfKinds[name, default: [:]][made + number] = fault
+        }
+    }
+
     /// Runs once before the next batch arrives.
     func beforeNextSend(_ body: @escaping Interlude) { state.withLock { $0.beforeSend = body } }
 
@@ -96,6 +106,7 @@ final class ServiceLink: AccountTransport {
         let fault = state.withLock { state in
             state.calls.append(name)
             return state.script[state.calls.count - 1]
+                ?? state.scriptOfKinds[name]?[state.calls.count { $0 == name } - 1]
         }
         if case .requestLost(let failure) = fault { throw Self.error(failure) }
         if name == "send" { service.pass() }
