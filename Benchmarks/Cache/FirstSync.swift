@@ -43,8 +43,8 @@ struct FirstSync {
             path, CloudConnection(environmentVariables: ProcessInfo.processInfo.environment))
         let before = try await cache.status().recordCount
         CacheBench.say("records at the start", Double(before))
-        // Whoever kills this process must have read it.
-        fflush(stdout)
+        // A script that kills this process reads the line first. All streams, since `stdout` is a global variable.
+        fflush(nil)
         try await cache.sync()
         let count = try await cache.status().recordCount
         precondition(count == recordCount, "\(count) records came.")

@@ -2,10 +2,10 @@ import GRDB
 import GRDBSQLite
 import StratusClient
 
-/// Puts a page's records into their table as they came.
+/// Inserts the records of a page into their table as they were received.
 ///
-/// Values go to SQLite without boxes and without copies, from where they lie until the statement has run: there are a
-/// million of them, and this is where a first fetch spends its time.
+/// Values are bound without boxes and without copies, from memory that lives until the statement has run: there are a
+/// million of them, and a first fetch spends its time here.
 struct FetchedRowWriter: ~Copyable {
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
@@ -16,11 +16,13 @@ struct FetchedRowWriter: ~Copyable {
     private let inserting: Statement
 
     init(_ zone: ZoneRow, _ database: Database) throws {
+        let finding = try database.cachedStatement(
+            sql: "SELECT 1 FROM record WHERE zone = ? AND nameHash = ? AND name = ? LIMIT 1")
+        let inserting = try database.cachedStatement(sql: CacheStore.insertSQL)
         self.zone = zone
         self.database = database
-        finding = try database.cachedStatement(
-            sql: "SELECT 1 FROM record WHERE zone = ? AND nameHash = ? AND name = ? LIMIT 1")
-        inserting = try database.cachedStatement(sql: CacheStore.insertSQL)
+        self.finding = finding
+        self.inserting = inserting
     }
 
     deinit {

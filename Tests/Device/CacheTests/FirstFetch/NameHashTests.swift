@@ -28,7 +28,7 @@ import Testing
         try app.close()
         let cache = try CloudCache(
             path: fixture.cachePath,
-            remotes: [CloudLink(MemoryCloud()), CloudLink(MemoryCloud(), scope: .shared)])
+            remotes: [RealService().remote(), RealService().remote(.shared)])
         let after = try cache.store.read {
             try String.fetchAll($0, sql: "SELECT * FROM app_names ORDER BY 1")
         }
@@ -45,7 +45,7 @@ import Testing
         }
         let (one, other) = (try #require(names.first), try #require(names.last))
         try #require(one != other)
-        try cache.memory.queue.write {
+        try await cache.memory.queue.write {
             try $0.execute(
                 sql: "UPDATE record SET nameHash = ? WHERE name = ?",
                 arguments: [NameHash.of(one), other])
@@ -68,7 +68,7 @@ import Testing
         let cache = try PagedCache(PagedService(RandomPages.plain(1)))
         try await cache.cache.sync()
         #expect(try violations(cache).isEmpty)
-        try cache.memory.queue.write {
+        try await cache.memory.queue.write {
             try $0.execute(
                 sql: """
                     INSERT INTO record (zone, nameHash, name, type, system, fields, pass)
@@ -76,7 +76,7 @@ import Testing
                     """)
         }
         #expect(try violations(cache).count == 1)
-        try cache.memory.queue.write {
+        try await cache.memory.queue.write {
             try $0.execute(sql: "UPDATE record SET nameHash = 1 WHERE id = 2")
         }
         #expect(try violations(cache).count > 1)

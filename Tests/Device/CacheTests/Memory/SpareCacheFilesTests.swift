@@ -70,7 +70,7 @@ import Testing
         #expect(try count(cache) == 0)
         try await cache.save(item("a"))
         #expect(try count(cache) == 1)
-        let sequence = try file.queue.read {
+        let sequence = try await file.queue.read {
             try Int.fetchOne($0, sql: "SELECT sequence FROM pending")
         }
         #expect(sequence == 1)
