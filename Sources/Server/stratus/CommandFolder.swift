@@ -7,7 +7,7 @@ import StratusStorage
 import StratusWire
 
 /// The data folder of a command, which may run while a service uses the folder. The service notices changes within
-/// about a second.
+/// two seconds.
 struct CommandFolder: ParsableArguments {
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
     var data: String = Serve.defaultFolder

@@ -42,7 +42,8 @@ import Testing
 
     /// The same zone name, owner name and record name in both, as no service gives them.
     @Test func sameIdentityInBothDatabasesIsTwoRecords() async throws {
-        let cache = try Both().open()
+        let both = Both()
+        let cache = try both.open()
         let shared = try cache.database(.shared).store
         _ = try shared.apply(DatabasePage(changed: [.list], token: "1"), isFull: true)
         var changes = cache.changes().makeAsyncIterator()
@@ -56,7 +57,8 @@ import Testing
         try cache.delete([id])
         #expect(try cache.snapshot(id) == nil)
         #expect(try cache.snapshot(id, in: .shared)?["text"] == .string("theirs"))
-        try cache.close()
+        // Its end removes the file.
+        try withExtendedLifetime(both) { try cache.close() }
     }
 
     /// Zones and records of the same names.

@@ -40,6 +40,7 @@ import Testing
         try phone.delete("old0")
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.failure?.code == .quotaExceeded)
+        #expect(try await phone.cache.status().summary == "Account full")
         #expect(try await cloud.names() == ["old1"])
         #expect(try await phone.cache.pendingRecordIDs().count == 6)
         // Fetching goes on too.

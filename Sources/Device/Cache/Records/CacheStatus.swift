@@ -89,10 +89,11 @@ public struct CacheStatus: Hashable, Sendable {
     public var summary: String {
         if haltReason != nil { return "Halted" }
         if !isEnabled { return "Off" }
-        if !isNetworkReachable { return "Offline" }
         if isStorageFull { return "Storage full" }
+        if !isNetworkReachable { return "Offline" }
         if zonesAwaitingUpdate > 0 { return "Update" }
         if attentionCount > 0 { return "Attention" }
+        if isQuotaExceeded { return "Account full" }
         if retryCount > 0 { return "Waiting" }
         if operation != nil || pendingCount > 0 { return "Syncing" }
         return "Done"

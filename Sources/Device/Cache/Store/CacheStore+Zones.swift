@@ -7,47 +7,6 @@ import StratusSync
 
 /// Zones, and the changes of a database from the service.
 extension CacheStore {
-    /// The state that a session needs to start with this file.
-    func backlog() throws -> SyncBacklog {
-        var backlog = try backlogOfZones()
-        backlog.hasPendingChanges = try hasSendable()
-        try read { database in
-            backlog.isSubscriptionSaved = try flag(CacheFlag.isSubscriptionSaved, database) != nil
-            backlog.isEnabled = try flag(CacheFlag.isDisabled, database) == nil
-        }
-        return backlog
-    }
-
-    /// The same, without what is said of the database and of its pending changes.
-    func backlogOfZones() throws -> SyncBacklog {
-        try read { database in
-            let unanswered = Set(try zonesWithUnanswered(database))
-            var backlog = SyncBacklog()
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(
-                    sql: """
-                        SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
-                        """))
-            while let row = try rows.next() {
-                let zone = ZoneRow(row)
-                switch zone.state {
-                case .wanted: backlog.zonesToCreate.append(zone.id)
-                case .unwanted: backlog.zonesToDelete.append(zone.id)
-                case .replaced:
-                    backlog.zonesToDelete.append(zone.id)
-                    backlog.zonesToReplace.append(zone.id)
-                case .refused, .detached: break
-                case .existing:
-                    // Nothing is sent into a zone that was never fetched.
-                    if row[7] as Bool || zone.token == nil || unanswered.contains(zone.id) {
-                        backlog.zonesToFetch.append(zone.id)
-                    }
-                }
-            }
-            return backlog
-        }
-    }
-
     func databaseToken() throws -> String? {
         // An empty token means that a sync engine of the app has the token.
         try read { try flag(CacheFlag.databaseToken, $0) }.flatMap { $0.isEmpty ? nil : $0 }

@@ -40,6 +40,8 @@ struct FetchedRowWriter: ~Copyable {
 
     private func insert(_ row: FetchedRow, named name: UnsafeBufferPointer<UInt8>) throws -> Int64?
     {
+        // GRDB leaves a statement that it has run as it is, and SQLite binds nothing to one that was not reset.
+        for statement in [finding, inserting] { _ = sqlite3_reset(statement.sqliteStatement) }
         let find = finding.sqliteStatement
         try check(sqlite3_bind_int64(find, 1, zone.key), finding)
         try check(sqlite3_bind_int64(find, 2, row.nameHash), finding)

@@ -131,7 +131,7 @@ struct ModifyDecisions {
             "A stored record cannot be read. Run stratus doctor.",
             metadata: [
                 "database": "\(context.address)", "zone": "\(operation.key.zoneName)",
-                "record": "\(operation.key.name)", "error": "\(error)",
+                "recordName": "\(operation.key.name)", "error": "\(error)",
             ])
         return .failed(failure(operation.key, ServiceError(.internalError, sentence)))
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Records are found by the hashes of their names, and told apart by the names.
+/// Records are found by the hashes of their names, and distinguished by their names.
 @Suite struct NameHashTests {
     /// What an app made of the table of records in its own names goes on.
     @Test func migrationKeepsWhatAppsMade() throws {
@@ -36,7 +36,7 @@ import Testing
         try cache.close()
     }
 
-    @Test func recordsOfOneHashAreToldApart() async throws {
+    @Test func recordsOfOneHashAreDistinguished() async throws {
         let pages = RandomPages.plain(1)
         let cache = try PagedCache(PagedService(pages))
         try await cache.cache.sync()

@@ -96,8 +96,6 @@ import Testing
             try await folder.withStorage { storage in
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test") { _ in handler })
-                let files = FileManager.default
-                try files.removeItem(atPath: path + "/databases")
                 try Data().write(to: URL(fileURLWithPath: path + "/databases"))
                 let checks = Task { await scrub.run() }
                 await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
