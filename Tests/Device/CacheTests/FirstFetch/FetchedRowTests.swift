@@ -45,7 +45,8 @@ import Testing
             )
             #expect(one.changedIDs == other.changedIDs)
             #expect(one.events.map { "\($0)" } == other.events.map { "\($0)" })
-            #expect(Set(one.rows.keys) == Set(other.rows.keys))
+            let fetched = one.fetched.map { rows in rows.rows.map { rows.id($0) } } ?? []
+            #expect(Set(one.rows.keys).union(fetched) == Set(other.rows.keys))
             let differing = Set(try direct.rows()).symmetricDifference(try ordinary.rows())
             try #require(differing.isEmpty, "page \(number): \(differing.sorted())")
         }

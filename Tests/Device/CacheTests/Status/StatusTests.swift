@@ -90,8 +90,8 @@ import Testing
         }
         #expect(
             plan == [
-                "SEARCH record USING COVERING INDEX recordByType (zone=?)",
-                "SEARCH record USING INDEX sqlite_autoindex_record_1 (zone=? AND name=?)",
+                "SEARCH record USING COVERING INDEX recordByName (zone=?)",
+                "SEARCH record USING INDEX recordByName (zone=? AND nameHash=?)",
             ])
     }
 
