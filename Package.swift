@@ -317,7 +317,8 @@ let package = Package(
             name: "StratusSimulationTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusTesting", "StratusWire",
+                "StratusSimulation", "StratusTesting", "StratusWire", "TestProcesses",
+                "stratus-sim",
             ],
             path: "Tests/SimulationTests"),
         .testTarget(
