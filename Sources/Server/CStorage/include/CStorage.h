@@ -20,9 +20,9 @@ uint32_t stratus_crc32c_counted(uint32_t checksum, const void *bytes, size_t cou
 // The same by a table: what machines without the instruction do.
 uint32_t stratus_crc32c_by_table(uint32_t checksum, const void *bytes, size_t count);
 
-// Has the system write some bytes of a file, which it has in memory, to the disk, and waits for it. No more than two
-// pieces are under way at a time. Nothing is synchronised: the disk may still have them in its own memory.
-void stratus_write_back(int file, int64_t offset, int64_t count, int64_t piece);
+// Has the system write some bytes of a file, which it has in memory, to the disk, and waits for it. Nothing is
+// synchronised: the disk may still have them in its own memory.
+void stratus_write_back(int file, int64_t offset, int64_t count);
 
 struct sqlite3;
 

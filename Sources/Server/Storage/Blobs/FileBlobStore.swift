@@ -123,15 +123,22 @@ final class FileBlobWriter: BlobWriter {
     /// Writes the newest bytes to the disk, a piece at a time. Otherwise other databases' commits would wait for
     /// all of them, since the files of a file system share its journal.
     private func writeBack(_ count: Int, of file: Int32) {
-        // What this call does not write, the synchronisation at the end does.
-        stratus_write_back(
-            file, Int64(lseek(file, 0, SEEK_CUR)) - Int64(count), Int64(count), Self.pieceBytes)
+        let end = Int64(lseek(file, 0, SEEK_CUR))
+        var start = end - Int64(count)
+        while start < end {
+            let length = min(Self.pieceBytes, end - start)
+            CommitTurn.waitForCommits()
+            // What this call does not write, the synchronisation at the end does.
+            stratus_write_back(file, start, length)
+            start += length
+        }
     }
 
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
         try await WorkThread.blobs.run { [self] in
             let file = try openFile()
             try setTime(of: file, milliseconds)
+            CommitTurn.waitForCommits()
             guard fsync(file) == 0 else {
                 throw StorageError.blob(errno: errno, path: path)
             }

@@ -136,7 +136,8 @@ final class GroupCommit: Sendable {
             let count =
                 mark != nil && database.totalChangesCount != changes
                 ? try FileStamp.countCommit(in: database) : nil
-            try database.cachedStatement(sql: "COMMIT").execute()
+            let end = try database.cachedStatement(sql: "COMMIT")
+            try CommitTurn.commit { try end.execute() }
             if let count { raiseMark(to: count) }
             Self.commits.increment()
             Self.committedWrites.increment(by: batch.count)
