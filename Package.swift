@@ -317,8 +317,7 @@ let package = Package(
             name: "StratusSimulationTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusTesting", "StratusWire", "TestProcesses",
-                "stratus-sim",
+                "StratusSimulation", "StratusTesting", "StratusWire",
             ],
             path: "Tests/SimulationTests"),
         .testTarget(

@@ -1,6 +1,5 @@
 import Foundation
 import StratusSimulation
-import TestProcesses
 import TestSeeds
 import Testing
 
@@ -49,15 +48,6 @@ import Testing
     func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)
         check(Simulation.run(seed: seed))
-    }
-
-    /// One that few orders of events show, in a process whose sets have the order that they have in every
-    /// run of `stratus-sim`.
-    @Test func rareFaultOfTheCodeIsFound() throws {
-        let replay = [BuiltProgram.named("stratus-sim").path, "replay", "876"]
-        let fault = Mutation.repeatsDeletions.rawValue
-        #expect(try ChildProcess(replay + ["--mutation", fault]).end() == 1)
-        #expect(try ChildProcess(replay).end() == 0)
     }
 
     /// Each pair that occurred too seldom is named, those that never occurred too.
