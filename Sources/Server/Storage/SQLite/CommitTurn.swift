@@ -1,4 +1,4 @@
-import Foundation
+import Dispatch
 import Synchronization
 
 /// Lets commits of databases go before the writing of blobs.
@@ -6,23 +6,37 @@ import Synchronization
 /// A commit waits several times for the disk, each time behind whatever the disk was given before. So a blob is
 /// written in small pieces, and none begins while a commit is under way.
 enum CommitTurn {
-    private static let commitsUnderWay = Atomic(0)
-    private static let pauseMicroseconds: UInt32 = 100
+    private struct State {
+        var commitsUnderWay = 0
+        /// Signalled when no commit is under way any more.
+        var waiters: [DispatchSemaphore] = []
+    }
+
+    private static let state = Mutex(State())
     /// Two milliseconds for a piece: uploads go on, more slowly, beside commits without end.
-    private static let pausesPerPiece = 20
+    private static let mostMilliseconds = 2
 
     static func commit(_ body: () throws -> Void) rethrows {
-        commitsUnderWay.wrappingAdd(1, ordering: .relaxed)
-        defer { commitsUnderWay.wrappingSubtract(1, ordering: .relaxed) }
+        state.withLock { $0.commitsUnderWay += 1 }
+        defer {
+            state.withLock { state in
+                state.commitsUnderWay -= 1
+                guard state.commitsUnderWay == 0 else { return }
+                for waiter in state.waiters { waiter.signal() }
+                state.waiters = []
+            }
+        }
         try body()
     }
 
     /// Blocks until no commit is under way, 2 ms at most.
     static func waitForCommits() {
-        var pauses = 0
-        while pauses < pausesPerPiece, commitsUnderWay.load(ordering: .relaxed) > 0 {
-            usleep(pauseMicroseconds)
-            pauses += 1
+        let end = DispatchSemaphore(value: 0)
+        let isFree = state.withLock { state in
+            guard state.commitsUnderWay > 0 else { return true }
+            state.waiters.append(end)
+            return false
         }
+        if !isFree { _ = end.wait(timeout: .now() + .milliseconds(mostMilliseconds)) }
     }
 }
