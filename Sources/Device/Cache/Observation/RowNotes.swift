@@ -82,7 +82,7 @@ final class RowNotes: Sendable {
             guard row.type == query.recordType else {
                 return state.members?.contains(fetched.id(row)) == true
             }
-            // What cannot be read, whoever looks at it is told of.
+            // A row that cannot be read counts as a match: the observer reads it and throws the error.
             guard state.members != nil, let record = try? row.snapshot(in: fetched.zone) else {
                 return true
             }

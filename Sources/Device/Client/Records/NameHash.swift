@@ -1,9 +1,9 @@
 import Crypto
 
-/// What the cache's file finds a record by: 64 bits of its name's SHA-256.
+/// The key by which the cache's file finds a record: 64 bits of its name's SHA-256.
 ///
 /// Names such as UUIDs are long and lie in no order; an index of these bits has a third of the pages. Records of one
-/// hash are told apart by their names. It is a cryptographic one since a participant of a shared zone may choose names:
+/// hash are distinguished by their names. It is a cryptographic one since a participant of a shared zone may choose names:
 /// of a plain hash they could make any number that fall on each other.
 package enum NameHash {
     package static func of(_ name: String) -> Int64 {

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusWire
 
-/// What the service says of a record besides its fields, as it lies in the cache's file: JSON.
+/// The form of a record's system fields in the cache's file, JSON.
 package struct StoredSystem: WireObject {
     var changeTag = ""
     var createdMilliseconds: Int64?
