@@ -29,6 +29,28 @@ import Testing
         #expect(pace.delay(unsentBytes: 0, at: 15.5) == nil)
     }
 
+    /// Nothing is looked at before something can be late.
+    @Test func lookComesWhenTimeIsOver() throws {
+        var pace = ConnectionPace(limits)
+        #expect(pace.secondsUntilLook(at: 0) == nil)
+        pace.arrived(1, at: 10)
+        let seconds = try #require(pace.secondsUntilLook(at: 12))
+        #expect(seconds > 13 && seconds < 14)
+        #expect(pace.delay(unsentBytes: 0, at: 12 + seconds) == .head)
+        pace.headEnded()
+        pace.reading(at: 20)
+        pace.arrived(10_000, at: 21)
+        pace.reading(at: 21)
+        // 30 seconds and 10 for the bytes, of which one has passed.
+        let rest = try #require(pace.secondsUntilLook(at: 21))
+        #expect(rest > 39 && rest < 40)
+        #expect(pace.delay(unsentBytes: 0, at: 21 + rest) == .body)
+        pace.bodyEnded()
+        #expect(pace.secondsUntilLook(at: 21) == nil)
+        pace.wrote(1, unsentBytes: 1, at: 22)
+        #expect(try #require(pace.secondsUntilLook(at: 22)) < 1.1)
+    }
+
     /// A slow but steady body takes as long as it takes; one that trickles does not.
     @Test(arguments: [(2_000, nil), (1_000, nil), (10, ConnectionPace.Delay.body)])
     func bodyMovesAtTheSlowestRateAtLeast(bytes: Int, delay: ConnectionPace.Delay?) {

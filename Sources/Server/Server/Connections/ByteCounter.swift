@@ -50,7 +50,8 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     private var pace: ConnectionPace
     /// The handler's context in its pipeline, while it is in one.
     private var context: ChannelHandlerContext?
-    private var isLooking = false
+    /// When the next look is due; nil while none is.
+    private var looksAt: Double?
     /// Bytes that were taken for the current read.
     private var credit = 0
     private var largestWrite = 0
@@ -122,7 +123,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         guard !carriesStreams else { return context.fireChannelRead(data) }
         let arriving = unwrapInboundIn(data)
         let bytes = arriving.countedBytes
-        pace.arrived(bytes, at: world.uptimeSeconds())
+        if !isRefused { pace.arrived(bytes, at: world.uptimeSeconds()) }
         ledger.arrived(bytes)
         if arriving.beginsBody, !reserve(context) { return }
         context.fireChannelRead(data)
@@ -248,14 +249,22 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         outcome.whenComplete { _ in late.cancel() }
     }
 
+    /// Schedules a look for the time at which something can be late, unless one is due before.
     private func look() {
-        guard !isLooking, let context else { return }
-        isLooking = true
+        let now = world.uptimeSeconds()
+        let memory = stopWaiting == nil ? nil : max(0.02, waitEnds - now)
+        guard let context,
+            let seconds = [pace.secondsUntilLook(at: now), memory].compactMap({ $0 }).min()
+        else { return }
+        let due = now + seconds
+        if let looksAt, looksAt <= due { return }
+        looksAt = due
         context.eventLoop.scheduleTask(
-            in: .milliseconds(Int64(pace.secondsPerLook * 1_000))
+            in: .milliseconds(Int64((seconds * 1_000).rounded(.up)))
         ) { [weak self] in
-            guard let self, let context = self.context else { return }
-            isLooking = false
+            // An earlier look took the place of this one.
+            guard let self, let context = self.context, looksAt == due else { return }
+            looksAt = nil
             endIfLate(context)
         }
     }
@@ -272,14 +281,13 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
             context.close(promise: nil)
             return
         case .answer: return abort(context)
-        case .body where isRefused: break
         case .body: refuse(RequestFailure(.bodyTooSlow, unreadBody: .tooSlow), context)
         case nil:
             if stopWaiting != nil, now >= waitEnds {
                 refuse(RequestFailure(.memoryIsShort, unreadBody: .refused), context)
             }
         }
-        if pace.isWatching || stopWaiting != nil || isRefused { look() }
+        look()
     }
 
     /// Closes the connection and drops what the client has not read, which the system would keep otherwise.
@@ -300,6 +308,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         stopWaiting?()
         stopWaiting = nil
         isRefused = true
+        pace.bodyEnded()
         // By then the answer is sent, or never will be.
         closeSoon(afterSeconds: answerSeconds)
         context.fireErrorCaught(failure)

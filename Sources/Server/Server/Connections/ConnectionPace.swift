@@ -38,11 +38,6 @@ struct ConnectionPace {
         bytesPerSecond = Double(limits.minimumBytesPerSecond)
     }
 
-    /// How often to check, while something is watched.
-    var secondsPerLook: Double {
-        max(0.02, min(1, min(headSeconds, bodySeconds, answerSeconds) / 4))
-    }
-
     /// Whether something with a time limit is running.
     var isWatching: Bool { headBegan != nil || isBodyArriving || unsentSince != nil }
 
@@ -97,14 +92,33 @@ struct ConnectionPace {
 
     // MARK: What follows
 
+    /// In how many seconds the client can be too slow at the earliest; nil while nothing has a time limit.
+    ///
+    /// Thousands of heads that never end cost one look each, at their end. What was not read is looked at once a
+    /// second, since nothing tells when bytes of it are taken.
+    func secondsUntilLook(at now: Double) -> Double? {
+        let head = headBegan.map { $0 + headSeconds - now }
+        // Its time grows with its bytes, and while the service does not read.
+        let body =
+            isBodyArriving
+            ? max(bodyTime - bodyTaken(at: now), min(1, bodySeconds / 4)) : nil
+        let answer = unsentSince == nil ? nil : min(1, answerSeconds / 4)
+        guard let first = [head, body, answer].compactMap({ $0 }).min() else { return nil }
+        // A little later, so that a limit that is reached is found exceeded.
+        return max(0, first) + 0.02
+    }
+
+    private var bodyTime: Double { bodySeconds + Double(bodyBytes) / bytesPerSecond }
+
+    private func bodyTaken(at now: Double) -> Double {
+        bodySecondsTaken + (readSince.map { now - $0 } ?? 0)
+    }
+
     /// - Parameter unsentBytes: How many of the written bytes the system has not taken yet.
     mutating func delay(unsentBytes: Int, at now: Double) -> Delay? {
         noteUnsent(unsentBytes, at: now)
         if let headBegan, now - headBegan > headSeconds { return .head }
-        if isBodyArriving {
-            let taken = bodySecondsTaken + (readSince.map { now - $0 } ?? 0)
-            if taken > bodySeconds + Double(bodyBytes) / bytesPerSecond { return .body }
-        }
+        if isBodyArriving, bodyTaken(at: now) > bodyTime { return .body }
         if unsentSince != nil {
             let sent = max(0, answerBytes - unsentBytes)
             if answerSecondsTaken > answerSeconds + Double(sent) / bytesPerSecond { return .answer }
