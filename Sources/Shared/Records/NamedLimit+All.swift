@@ -198,10 +198,10 @@ extension NamedLimit {
             "how long changes are gathered after a device was told of a subscription"),
         .init(
             "coalescingSeconds", seconds: \.coalescingSeconds,
-            "the same for Apple's push service, and at the most under backlog"),
+            "the same for Apple's push service; at most this long while there is a backlog"),
         .init(
             "idleDeviceSeconds", seconds: \.idleDeviceSeconds,
-            "how long a device that does not poll is kept more than one notification"),
+            "after how long without a poll a device keeps one notification only"),
         .init(
             "pollsPerDevice", \.pollsPerDevice, .count, "long polls that wait under a push token"),
         .init(

@@ -8,9 +8,10 @@ extension CKContainer {
     /// see `CKOperation.Configuration.isLongLived`. Source: Apple's page
     /// "allLongLivedOperationIDs()".
     ///
-    /// - Throws: `CKError` when the service does not name the user who is signed in.
+    /// - Throws: `CKError` when the service does not name the user who is signed in, or the folder of
+    ///   stored operations cannot be read.
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
-        connection.operationFolder.operationIDs(of: try await operationAccount())
+        try connection.operationFolder.operationIDs(of: try await operationAccount())
     }
 
     /// Returns a long-lived operation that an earlier process began, with its arguments; set its
@@ -21,7 +22,7 @@ extension CKContainer {
     ///
     /// - Returns: nil for an operation that was reported or cancelled, and while it is running in a
     ///   process.
-    /// - Throws: as ``allLongLivedOperationIDs()``.
+    /// - Throws: `CKError` when the service does not name the user who is signed in.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         let account = try await operationAccount()
         let folder = connection.operationFolder

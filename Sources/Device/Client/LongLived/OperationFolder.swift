@@ -39,15 +39,18 @@ struct OperationFolder: Sendable {
     // MARK: What is there
 
     /// The operations of an account that are running or can be continued, the oldest first.
-    func operationIDs(of account: OperationAccount) -> [CKOperation.ID] {
+    func operationIDs(of account: OperationAccount) throws(CKError) -> [CKOperation.ID] {
         let folder = url(of: account)
+        // It does not exist until an operation is stored.
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         } catch {
-            // The folder does not exist until an operation is stored, or it cannot be read: no
-            // operations are listed.
-            return []
+            throw CKError(
+                .internalError,
+                "The folder of long-lived operations, \(folder.path), cannot be read. Correct its rights.",
+                details: ["path": folder.path], cause: error)
         }
         var found: [(id: CKOperation.ID, date: Date)] = []
         for name in names {

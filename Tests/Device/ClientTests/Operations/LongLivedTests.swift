@@ -302,6 +302,27 @@ struct LongLivedTests {
         #expect(log.all == LongLivedKind.modifyRecords.reported)
     }
 
+    @Test("A folder that cannot be read is an error, not an empty list")
+    func unreadableFolderFailsListOfOperations() async throws {
+        let scene = try await LongLivedScene(scratch.folder.path)
+        let operation = try await scene.prepared(.modifyRecords)
+        let log = Log()
+        operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
+        await run(operation, on: scene.container)
+        #expect(log.all == ["persisted"])
+        // The journal goes after the completion block.
+        while try await !scene.container.allLongLivedOperationIDs().isEmpty { await Task.yield() }
+        let root = scratch.folder.appendingPathComponent("operations")
+        for account in try FileManager.default.contentsOfDirectory(atPath: root.path) {
+            let folder = root.appendingPathComponent(account)
+            try FileManager.default.removeItem(at: folder)
+            try Data().write(to: folder)
+        }
+        await #expect(throws: CKError.self) {
+            try await scene.container.allLongLivedOperationIDs()
+        }
+    }
+
     @Test("A test's cloud keeps what a device leaves until the cloud goes")
     func testCloudKeepsOperationFolderUntilReleased() async throws {
         let folder: URL
