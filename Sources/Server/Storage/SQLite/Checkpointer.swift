@@ -14,7 +14,6 @@ final class Checkpointer: Sendable {
     private static let triesPerLog = 8
 
     private let path: String
-    private let configuration: Configuration
     private let limits: StorageLimits
     private let queue: DispatchQueue
     private let isScheduled = Mutex(false)
@@ -26,11 +25,10 @@ final class Checkpointer: Sendable {
 
     /// - Parameter work: Where checkpoints run, unless on a thread of this database's own.
     init(
-        path: String, configuration: Configuration, limits: StorageLimits, work: WorkThread = .disk
+        path: String, limits: StorageLimits, work: WorkThread = .disk
     ) {
         self.work = work
         self.path = path
-        self.configuration = configuration
         self.limits = limits
         queue = DispatchQueue(label: "stratus.checkpoint", qos: .utility)
         pages = Mutex(PageGrowth(pageBytes: PageGrowth.grownPageBytes))
@@ -107,13 +105,20 @@ final class Checkpointer: Sendable {
         limit * PageGrowth.grownPageBytes / pages.withLock { $0.pageBytes }
     }
 
+    /// Not with GRDB, which reads the schema whenever it opens a connection: that costs several saves, and a checkpoint
+    /// needs none of it. A connection's settings are SQLite's defaults; `synchronous` decides nothing here, as a
+    /// checkpoint synchronises log and file with NORMAL as well.
+    ///
+    /// No result is looked at: whatever failed, nothing is lost, and it is tried again when the writer is next idle, as
+    /// in ``writerContinues(_:)``.
     private func checkpointBesideWriter() {
-        do {
-            let connection = try DatabaseQueue(path: path, configuration: configuration)
-            try connection.inDatabase { _ = try $0.checkpoint(.passive) }
-            try connection.close()
-        } catch {
-            // As in writerContinues(_:): nothing is lost, and it is tried again when the writer is next idle.
-        }
+        var connection: OpaquePointer?
+        defer { sqlite3_close(connection) }
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+        guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK else { return }
+        // The first read finds out that the file has a log.
+        sqlite3_exec(
+            connection, "PRAGMA checkpoint_fullfsync = ON; PRAGMA user_version", nil, nil, nil)
+        sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 }

@@ -47,8 +47,7 @@ final class SQLiteFile: OpenDatabase {
             let (main, upgrade) = try format.openSingleConnection(
                 at: path, configuration: configuration,
                 newPageBytes: PageGrowth.newPageBytes)
-            let checkpoints = Checkpointer(
-                path: path, configuration: configuration, limits: limits, work: work)
+            let checkpoints = Checkpointer(path: path, limits: limits, work: work)
             try main.inDatabase { try checkpoints.observe($0) }
             let commits = GroupCommit(
                 main: main, limits: limits, checkpoints: checkpoints,

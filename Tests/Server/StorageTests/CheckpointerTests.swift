@@ -1,0 +1,47 @@
+import FaultFiles
+import Foundation
+import GRDB
+import StratusSQLite
+import Testing
+
+@testable import StratusStorage
+
+@Suite struct CheckpointerTests {
+    /// A checkpoint beside the writer opens a connection of its own, up to eight times in the life of a log: saves
+    /// pay for each statement that sets it up, and for the schema if it is read.
+    @Test func checkpointBesideWriterMovesLogWithTwoStatements() async throws {
+        try await withTemporaryFolder { path in
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true)
+            let folder = FaultFolder(path)
+            let file = path + "/alice.sqlite"
+            let format = RecordFile.format(world: .live)
+            let configuration = format.configuration(Configuration(), forFileAt: file)
+            let (writer, _) = try format.openSingleConnection(
+                at: file, configuration: configuration, newPageBytes: PageGrowth.grownPageBytes)
+            let checkpointer = Checkpointer(
+                path: file, limits: .with { $0.logPagesBeforeCheckpoint = 1 })
+            try writer.inDatabase { writer in
+                try checkpointer.observe(writer)
+                try writer.execute(sql: "CREATE TABLE filled (bytes BLOB)")
+                try writer.checkpoint(.truncate)
+                try writer.execute(sql: "INSERT INTO filled VALUES (zeroblob(400000))")
+            }
+            let size = try size(of: file)
+            let statements = folder.statements
+
+            let readers = ReadingConnections(path: file, limit: 1) { try DatabaseQueue(path: file) }
+            writer.inDatabase { checkpointer.writerIsIdle($0, readers) }
+            checkpointer.wait()
+
+            #expect(try self.size(of: file) >= size + 390_000)
+            #expect(folder.statements - statements <= 2, "\(folder.statements - statements)")
+            try writer.close()
+        }
+    }
+
+    private func size(of file: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        return try #require(attributes[.size] as? Int)
+    }
+}
