@@ -3,6 +3,7 @@ import http.client
 import itertools
 import json
 import multiprocessing
+import os
 import socket
 import threading
 import time
@@ -173,7 +174,10 @@ KINDS = {"batches": Batches, "pages": Pages, "filters": Filters, "uploads": Uplo
 
 def run_client(greed, port, interval, is_refused, ends, counts):
     """A process of its own: some connections, each sending its next request after the last answer,
-    or at the most one in each interval."""
+    or at the most one in each interval. It stands for another machine, and takes of this one's
+    processors what is left; measured: no fewer of its requests are served than with its full share."""
+    os.nice(19)
+
     def work(number):
         connection = Connection(port, GREEDY_ADDRESS)
         served = refused = 0

@@ -1,4 +1,4 @@
-// What the storage needs and Swift cannot say: a checksum by the processor's own instruction, a call of the
+// What the storage needs and Swift cannot say: a checksum by the processor's own instruction, calls of the
 // system that Swift does not know, and settings of SQLite's that take arguments of any number.
 
 #ifndef STRATUS_CSTORAGE_H
@@ -29,6 +29,17 @@ struct sqlite3;
 // Moves all of the write-ahead log into its file and has the log, empty, and its index stay there when the last
 // connection is closed. Returns 0, and changes nothing of how it is closed, where somebody reads or writes.
 int stratus_empty_log(struct sqlite3 *connection);
+
+// SQLite's steps before a statement yields the processor: about half a millisecond.
+#define STRATUS_STEPS_BEFORE_YIELD 4000
+
+// Has long statements of a connection yield the processor now and then. Linux lets a thread that wakes wait behind the
+// one that works on its processor, for up to a tick of the clock (4 ms at 250 ticks a second), even where another
+// processor is idle.
+void stratus_yield_often(struct sqlite3 *connection);
+
+// How often statements on the calling thread have yielded.
+int64_t stratus_yields(void);
 
 // Has SQLite not count the memory that it takes, which costs a seventh of opening a file and is read by
 // nobody. Works before SQLite's first use in the process, and changes nothing later.

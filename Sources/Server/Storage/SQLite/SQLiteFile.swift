@@ -48,7 +48,10 @@ final class SQLiteFile: OpenDatabase {
                 at: path, configuration: configuration,
                 newPageBytes: PageGrowth.newPageBytes)
             let checkpoints = Checkpointer(path: path, limits: limits, work: work)
-            try main.inDatabase { try checkpoints.observe($0) }
+            try main.inDatabase {
+                try checkpoints.observe($0)
+                stratus_yield_often($0.sqliteConnection)
+            }
             let commits = GroupCommit(
                 main: main, limits: limits, checkpoints: checkpoints,
                 room: GrowthCheck(path: path, reserve: reserve, recordBytes: recordBytes),
@@ -56,7 +59,9 @@ final class SQLiteFile: OpenDatabase {
             var reading = configuration
             reading.readonly = true
             reads = ReadingConnections(path: path, limit: limits.readersPerDatabase) { [reading] in
-                try DatabaseQueue(path: path, configuration: reading)
+                let connection = try DatabaseQueue(path: path, configuration: reading)
+                connection.inDatabase { stratus_yield_often($0.sqliteConnection) }
+                return connection
             }
             self.main = main
             self.checkpoints = checkpoints
