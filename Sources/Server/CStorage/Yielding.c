@@ -6,15 +6,19 @@
 // Of this thread.
 static _Thread_local int64_t yields;
 
-static int yield_processor(void *context) {
-    (void)context;
+void stratus_yield(void) {
     yields += 1;
     (void)sched_yield();
+}
+
+static int go_on_after_yield(void *context) {
+    (void)context;
+    stratus_yield();
     return 0;
 }
 
 void stratus_yield_often(struct sqlite3 *connection) {
-    sqlite3_progress_handler(connection, STRATUS_STEPS_BEFORE_YIELD, yield_processor, NULL);
+    sqlite3_progress_handler(connection, STRATUS_STEPS_BEFORE_YIELD, go_on_after_yield, NULL);
 }
 
 int64_t stratus_yields(void) { return yields; }

@@ -42,6 +42,15 @@ import Testing
                 }
                 #expect(read >= 10, "\(length): \(read)")
             }
+            // A long value is read in one step.
+            let read = try await file.read(.page) { database in
+                let before = stratus_yields()
+                let statement = try SQLStatement(
+                    database, "SELECT zeroblob(200000), zeroblob(20)")
+                _ = try statement.first { ($0.bytes(0), $0.bytes(1)) }
+                return stratus_yields() - before
+            }
+            #expect(read == 1)
             try file.close()
         }
     }

@@ -38,7 +38,10 @@ int stratus_empty_log(struct sqlite3 *connection);
 // processor is idle.
 void stratus_yield_often(struct sqlite3 *connection);
 
-// How often statements on the calling thread have yielded.
+// Yields the processor now.
+void stratus_yield(void);
+
+// How often the calling thread has yielded by these functions.
 int64_t stratus_yields(void);
 
 // Has SQLite not count the memory that it takes, which costs a seventh of opening a file and is read by

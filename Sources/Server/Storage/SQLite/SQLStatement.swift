@@ -1,3 +1,4 @@
+import CStorage
 import GRDB
 import GRDBSQLite
 
@@ -8,6 +9,8 @@ import GRDBSQLite
 struct SQLStatement {
     /// Makes SQLite copy the bound value; the constant is a cast in C that Swift cannot import.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private static let bytesBeforeYield = 128 * 1_024
 
     private let statement: Statement
     private let handle: OpaquePointer
@@ -130,7 +133,12 @@ struct SQLStatement {
 
     func text(_ column: Int32) -> String { String(decoding: textBytes(column), as: UTF8.self) }
 
-    func bytes(_ column: Int32) -> [UInt8] { [UInt8](rawBytes(column)) }
+    /// Yields the processor after a long value, which costs as much as many steps, and is none.
+    func bytes(_ column: Int32) -> [UInt8] {
+        let bytes = [UInt8](rawBytes(column))
+        if bytes.count >= Self.bytesBeforeYield { stratus_yield() }
+        return bytes
+    }
 
     /// A text in SQLite's memory, valid until the next step.
     func textBytes(_ column: Int32) -> UnsafeRawBufferPointer {
