@@ -43,7 +43,7 @@ import Testing
     /// An oracle that cannot fail shows nothing: each fault of the code under test breaks a promise in one of these
     /// worlds, which keep them all without it.
     @Test(arguments: [
-        (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6),
+        (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.acknowledgesNothing, 1),
     ])
     func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)

@@ -19,7 +19,7 @@ public enum Mutation: String, CaseIterable, Sendable {
     case hidesLostHistory = "S4"
     /// S6: a deletion that got no answer is repeated whatever the record is by then.
     case repeatsDeletions = "S6"
-    /// P1: a save is acknowledged and never done.
+    /// P1: changes of records that exist are acknowledged and never done.
     case acknowledgesNothing = "P1"
     /// P2: pages leave out a record.
     case skipsRecords = "P2"
@@ -47,18 +47,25 @@ public enum Mutation: String, CaseIterable, Sendable {
     case lyingDisk = "D1"
 
     /// What a device is answered without a request; nil where it is served.
-    func answer<Request>(insteadOf request: Request, in scope: DatabaseScope?) -> ZonesModify
-        .Answer?
-    {
-        guard self == .keepsLeavers, scope == .shared,
-            let modify = request as? ZonesModify.Request
-        else { return nil }
-        return ZonesModify.Answer(
-            modify.operations.map { operation in
-                var zone = ZoneDictionary(zoneID: operation.zoneID)
-                zone.isDeleted = true
-                return .success(zone)
-            })
+    func answer<Request>(
+        insteadOf request: Request, in scope: DatabaseScope?
+    ) -> (any Sendable)? {
+        switch self {
+        case .keepsLeavers:
+            guard scope == .shared, let modify = request as? ZonesModify.Request else { return nil }
+            return ZonesModify.Answer(
+                modify.operations.map { operation in
+                    var zone = ZoneDictionary(zoneID: operation.zoneID)
+                    zone.isDeleted = true
+                    return .success(zone)
+                })
+        case .acknowledgesNothing:
+            guard let modify = request as? RecordsModify.Request,
+                modify.operations.allSatisfy({ $0.kind == .update || $0.kind == .replace })
+            else { return nil }
+            return RecordsModify.Answer(records: modify.operations.map { .record($0.record) })
+        default: return nil
+        }
     }
 
     /// A piece of an asset as the device gets it instead.
@@ -70,7 +77,7 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// A request as it is sent instead.
     func changed<Request>(_ request: Request) -> Request {
         switch self {
-        case .acknowledgesNothing, .ignoresTags:
+        case .ignoresTags:
             guard var modify = request as? RecordsModify.Request else { return request }
             for index in modify.operations.indices {
                 switch modify.operations[index].kind {
@@ -81,7 +88,7 @@ public enum Mutation: String, CaseIterable, Sendable {
                 }
                 modify.operations[index].record.recordChangeTag = nil
             }
-            return self == .ignoresTags ? modify as? Request ?? request : request
+            return modify as? Request ?? request
         case .repeatsDeletions:
             guard var modify = request as? RecordsModify.Request else { return request }
             for index in modify.operations.indices
