@@ -284,4 +284,48 @@ import Testing
             }
         }
     }
+
+    /// The phone's next save is refused because of what was saved since the restore, of which the phone has not heard.
+    ///
+    /// - Parameter saves: after the restore: the first one has the version that the lost one had.
+    @Test(arguments: [1, 3])
+    func fieldLostInRestoreSurvivesConflictWithLaterSave(saves: Int) async throws {
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        try await folder.run("phone") { phone in
+            try phone.save("a", "1")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            let record = try #require(try await phone.record(for: id))
+            record["note"] = "lost"
+            try await phone.save(record)
+            try await phone.sync()
+        }
+        try folder.restore()
+        try await folder.run("tablet") { tablet in
+            for number in 1...saves {
+                try tablet.save("a", "tablet's \(number)")
+                try await tablet.sync()
+            }
+        }
+        try await folder.run("phone") { cloud in
+            // The save arrives before the database's changes are asked for.
+            cloud.next(4, of: ChangesDatabase.self, .answer(.accessDenied))
+        } _: { phone in
+            try phone.save("a", "phone's")
+            // It is sent in the end, or not: both are good.
+            try? await phone.sync()
+        }
+        try await folder.sync("phone", "tablet")
+        for device in ["phone", "tablet", "laptop"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                let record = try #require(try await cache.record(for: id))
+                #expect(record["text"] == "phone's", "\(device)")
+                #expect(record["note"] == "lost", "\(device)")
+            }
+        }
+    }
 }

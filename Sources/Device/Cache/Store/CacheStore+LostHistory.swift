@@ -166,15 +166,17 @@ extension CacheStore {
         return try sendLost(name, zone, &lost, database)
     }
 
-    /// Whether a change was refused because the record is missing, another one, or older than here.
-    /// The zone's changes, not fetched yet, will show whether it was deleted or lost.
+    /// Whether a change was refused because the record is missing, another one, older than here, or of another epoch, as
+    /// what somebody saved after a restore. The zone's changes, not fetched yet, will show whether something
+    /// was deleted or lost.
     func mayBeLost(_ row: PendingRow, _ server: RecordSnapshot?) -> Bool {
         guard row.change.conflictRounds == 0, !row.isMadeAnew, let base = row.base,
-            let version = base.system?.version
+            let system = base.system, let version = system.version
         else { return false }
         guard let server else { return row.change.kind == .save }
-        return base.isOfAnotherRecord(than: server)
-            || server.system?.version.map { $0 < version } ?? false
+        if base.isOfAnotherRecord(than: server) { return true }
+        guard let there = server.system, let versionThere = there.version else { return false }
+        return versionThere < version || there.epoch != system.epoch
     }
 
     /// In the shared database each device sends only its own user's edits again, because others may
@@ -188,6 +190,11 @@ extension RecordSnapshot.SystemFields {
     /// The zone's version at which the service stored this state: the part of the tag before the
     /// dot, in base 36 (decision 17). Nil for a tag of another form.
     fileprivate var version: Int64? { Self.version(ofTag: changeTag) }
+
+    /// The epoch that wrote the version: the part of the tag behind the dot.
+    fileprivate var epoch: Substring? {
+        changeTag.firstIndex(of: ".").map { changeTag[changeTag.index(after: $0)...] }
+    }
 
     static func version(ofTag tag: String) -> Int64? {
         tag.firstIndex(of: ".").flatMap { Int64(tag[..<$0], radix: 36) }
