@@ -311,7 +311,7 @@ import Testing
             }
         }
         try await folder.run("phone") { cloud in
-            // The save arrives before the database's changes are asked for.
+            // The phone does not hear of the restore from the database's changes.
             cloud.next(4, of: ChangesDatabase.self, .answer(.accessDenied))
         } _: { phone in
             try phone.save("a", "phone's")

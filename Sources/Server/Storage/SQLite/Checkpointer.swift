@@ -105,8 +105,8 @@ final class Checkpointer: Sendable {
         limit * PageGrowth.grownPageBytes / pages.withLock { $0.pageBytes }
     }
 
-    /// Not with GRDB, which reads the schema whenever it opens a connection: that costs several saves, and a checkpoint
-    /// needs none of it. A connection's settings are SQLite's defaults; `synchronous` decides nothing here, as a
+    /// Moves the log's pages on a connection of its own. GRDB would read the schema for it, which costs as much as
+    /// several saves, and a checkpoint needs none of it. The connection's settings are SQLite's defaults; `synchronous` decides nothing here, as a
     /// checkpoint synchronises log and file with NORMAL as well.
     ///
     /// No result is looked at: whatever failed, nothing is lost, and it is tried again when the writer is next idle, as
