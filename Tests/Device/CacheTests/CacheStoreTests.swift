@@ -21,7 +21,12 @@ import Testing
 
     @Test func newerSchemaVersionIsRefused() throws {
         let device = try Device(RealService())
-        try device.cache.store.pool.write { try $0.execute(sql: "PRAGMA user_version = 99") }
+        try device.cache.store.pool.write { database in
+            try database.execute(
+                sql:
+                    "INSERT INTO grdb_migrations VALUES ('of a newer app'); PRAGMA user_version = 99"
+            )
+        }
         let error = #expect(throws: CacheError.self) { try device.restart() }
         #expect(error?.code == .newerFormat)
     }

@@ -34,11 +34,12 @@ final class CloudDevice: Sendable {
             throw CacheError(.unwritable, "Give the test a transport whose account can change.")
         }
         transport = FaultyTransport(inner)
+        time.follow(World.live.nowMilliseconds)
+        // Of the same clock: on a busy machine an answer may take as long as a clock is wrong, and tell nothing of it.
         connection = CloudConnection(
-            transport: transport, hasAccount: true, deviceID: name,
+            transport: transport, hasAccount: true, deviceID: name, world: time.world,
             keyStore: keyStore ?? cloud.keyStore)
         self.time = time
-        time.follow(World.live.nowMilliseconds)
         self.settings = settings
         self.resolver = resolver
         self.assets = assets

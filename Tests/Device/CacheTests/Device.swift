@@ -40,7 +40,8 @@ final class Device: Sendable {
     ) throws {
         app = Mutex(versions)
         link = ServiceLink(cloud, user: user)
-        connection = link.connection()
+        // Of the same clock: on a busy machine an answer may take as long as a clock is wrong, and tell nothing of it.
+        connection = link.connection(time.world)
         self.scope = scope
         self.time = time
         self.settings = settings

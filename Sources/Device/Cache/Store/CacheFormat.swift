@@ -64,6 +64,12 @@ enum CacheFormat {
         } catch let error as CacheError {
             throw error
         } catch DatabaseRefusal.newerFormat(let path, let found, let newestKnown) {
+            guard !isNumberDamaged(inFileAt: path) else {
+                throw CacheError(
+                    .damaged,
+                    "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
+                    cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
+            }
             throw CacheError(
                 .newerFormat, "A newer version of the app wrote this cache. Update the app.",
                 cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
@@ -84,6 +90,22 @@ enum CacheFormat {
                 .unwritable,
                 "The cache's folder cannot be written. Make it writable, with space left.",
                 cause: error)
+        }
+    }
+
+    /// Whether a file's number of its format is damaged: the table of its migrations has none that this app does not know.
+    private static func isNumberDamaged(inFileAt path: String) -> Bool {
+        var configuration = Configuration()
+        configuration.readonly = true
+        do {
+            let known = Set(format.migrations.map(\.identifier))
+            let found = try DatabaseQueue(path: path, configuration: configuration).read {
+                try Set(String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations"))
+            }
+            return !found.isEmpty && found.isSubset(of: known)
+        } catch {
+            // Files of formats before the table have none. Whoever cannot read it believes the number, and touches nothing.
+            return false
         }
     }
 

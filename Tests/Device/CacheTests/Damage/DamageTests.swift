@@ -172,6 +172,22 @@ import Testing
         }
     }
 
+    /// The header's number of the format is damaged, and no migration of a newer app is in the file.
+    @Test func damagedNumberOfTheFormatIsNoNewerFormat() async throws {
+        let cloud = RealService(pageSize: 100)
+        let phone = try await device(cloud, recordCount: 20)
+        try damage(phone) { $0[63] ^= 0x5A }
+        let report = try #require(try report(phone))
+        guard case .fileDamaged(let aside, let saves, let deletions, _) = report.event else {
+            return
+        }
+        #expect(saves.count == 2)
+        #expect(deletions.count == 1)
+        try await phone.sync()
+        #expect(try await phone.texts() == cloud.texts())
+        try FileManager.default.removeItem(atPath: aside)
+    }
+
     /// A process dies between the steps of putting the file aside.
     @Test(arguments: ["moved", "half moved", "not moved"])
     func killedWhileReplacingGoesOn(_ place: String) async throws {
