@@ -154,7 +154,12 @@ public struct FieldTimes: Hashable, Sendable {
     }
 
     /// An order of values that is equal on all devices.
+    ///
+    /// A file that was not uploaded yet is before every other value: its upload gives it another value, which others would
+    /// compare with a different result. So it never gets there.
     static func isOrdered(_ one: FieldValue, _ other: FieldValue) -> Bool {
+        let isLocal = one.assets.contains(where: \.isLocal)
+        if isLocal != other.assets.contains(where: \.isLocal) { return isLocal }
         if case .string(let one) = one, case .string(let other) = other {
             return one.utf8.lexicographicallyPrecedes(other.utf8)
         }

@@ -171,31 +171,3 @@ public struct Reference: Hashable, Sendable {
         self.action = action
     }
 }
-
-/// What the protocol sends about an asset, whose bytes are stored apart from its record.
-public struct AssetReceipt: Hashable, Sendable {
-    public var fileChecksum: String?
-    public var sizeBytes: Int64?
-    public var referenceChecksum: String?
-    public var wrappingKey: String?
-    /// Proof of an upload; only in requests.
-    public var receipt: String?
-    /// The name of the uploaded file, percent-encoded for use in an address; only where values are stored.
-    public var fileName: String?
-    /// The address at which the bytes can be fetched; only in answers.
-    public var downloadURL: String?
-
-    public init(
-        fileChecksum: String? = nil, sizeBytes: Int64? = nil, referenceChecksum: String? = nil,
-        wrappingKey: String? = nil, receipt: String? = nil, fileName: String? = nil,
-        downloadURL: String? = nil
-    ) {
-        self.fileChecksum = fileChecksum
-        self.sizeBytes = sizeBytes
-        self.referenceChecksum = referenceChecksum
-        self.wrappingKey = wrappingKey
-        self.receipt = receipt
-        self.fileName = fileName
-        self.downloadURL = downloadURL
-    }
-}

@@ -105,3 +105,26 @@ import Testing
         #expect(times.milliseconds(of: local.field("photo"), "photo") == nil)
     }
 }
+
+@Suite struct FieldWiseTests {
+    /// An upload gives a file another value, and others would compare that one.
+    @Test func fileThatWasNotUploadedLosesAtEqualTimes() {
+        let id = RecordID(name: "a", zoneID: .list)
+        for number in 0..<20 {
+            func record(_ checksum: String, _ tag: String?) -> RecordSnapshot {
+                var record = RecordSnapshot(
+                    id: id, type: "Item",
+                    system: tag.map { .init(changeTag: $0, modifiedMilliseconds: 9_000) })
+                record["photo"] = .asset(AssetReceipt(fileChecksum: checksum, sizeBytes: 5))
+                record.stampFieldTimes(
+                    in: FieldWise.defaultFieldTimesKey, over: nil, at: 5_000, rules: [:])
+                return record
+            }
+            let theirs = record("checksum\(number)", "2")
+            let conflict = SyncConflict(
+                ancestor: nil, client: record("\(AssetReceipt.localPrefix)\(number)", nil),
+                server: theirs, clientEditedMilliseconds: 5_000)
+            #expect(FieldWise().resolve(conflict) == .merge(theirs))
+        }
+    }
+}

@@ -218,17 +218,6 @@ extension CacheStore {
     }
 }
 
-extension FieldValue {
-    /// The assets of the value, in their order.
-    var assets: [AssetReceipt] {
-        switch self {
-        case .asset(let asset): [asset]
-        case .assetList(let assets): assets
-        default: []
-        }
-    }
-}
-
 extension RecordSnapshot {
     /// The checksums of the record's assets, with their fields.
     var assetKeys: [(field: String, key: String)] {

@@ -28,15 +28,6 @@ package struct KeptAsset: Sendable {
     }
 }
 
-extension AssetReceipt {
-    /// The prefix of the checksum of a file that only this device has. The service's checksums are
-    /// Base64, which has no colon.
-    package static let localPrefix = "sha256:"
-
-    /// Whether the file has not been uploaded yet.
-    package var isLocal: Bool { fileChecksum?.hasPrefix(Self.localPrefix) ?? false }
-}
-
 extension CKAsset {
     /// Notes the copy that a store keeps.
     package func keep(_ copy: KeptAsset) { kept = copy }

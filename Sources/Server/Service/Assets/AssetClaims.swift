@@ -74,13 +74,7 @@ struct AssetClaims: Sendable {
 
 extension Field {
     /// The assets in the field, those of a list in order.
-    var assets: [AssetReceipt] {
-        switch value {
-        case .asset(let asset): [asset]
-        case .assetList(let assets): assets
-        default: []
-        }
-    }
+    var assets: [AssetReceipt] { value?.assets ?? [] }
 
     fileprivate var receipts: [String] { assets.compactMap(\.receipt) }
 }
