@@ -35,6 +35,9 @@ final class SimulatedCloud: Sendable {
 
     static let container = "iCloud.org.example.Simulation"
 
+    /// What the worlds of this process left.
+    private static let spares = SpareDatabases()
+
     let world: SeededWorld
     private let keepsLines: Bool
     private let table: FaultTable
@@ -46,7 +49,8 @@ final class SimulatedCloud: Sendable {
     convenience init(_ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable) {
         self.init(
             world, pushRate: pushRate, keepsLines: keepsLines, table: table, disk: nil,
-            storage: SQLiteStorageEngine.inMemory(world: world.world("storage")))
+            storage: SQLiteStorageEngine.inMemory(
+                world: world.world("storage"), spares: Self.spares))
     }
 
     /// Of a service with its files on a disk.

@@ -13,7 +13,7 @@ extension StratusSim {
                 """)
 
         /// Worlds in one process: it takes a while until a process is fast.
-        private static let worldsPerProcess = 100
+        private static let worldsPerProcess = 400
         /// How often each pair of a fault and an operation shall occur in a counted run.
         private static let timesOfEachPair = 500
 

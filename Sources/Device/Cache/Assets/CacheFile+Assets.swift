@@ -93,8 +93,10 @@ extension CacheFile {
             for file in gone { assets.remove(file) }
             guard isThorough else { return }
             let named = try read { database in
-                Set(try String.fetchAll(database, sql: "SELECT file FROM asset")).union(
-                    try String.fetchAll(database, sql: "SELECT DISTINCT key FROM assetUse")
+                let files = try database.cachedStatement(sql: "SELECT file FROM asset")
+                let keys = try database.cachedStatement(sql: "SELECT DISTINCT key FROM assetUse")
+                return Set(try String.fetchAll(files)).union(
+                    try String.fetchAll(keys)
                         .map { Self.downloadName($0) + AssetFiles.partSuffix })
             }
             for name in try assets.names() where !named.contains(name) { assets.remove(name) }

@@ -32,7 +32,7 @@ final class CacheFile: Sendable {
     /// The texts of queries whose statements the connections keep.
     let keptQueries = Mutex<Set<String>>([])
     /// Sees to it that an app's own SQL stays with its own tables.
-    let appStatements = AppStatements()
+    let appStatements: AppStatements
     /// Rows that queries and observers have read.
     let rowsRead = Atomic<Int>(0)
     /// Snapshots of the file that observers have read.
@@ -73,8 +73,10 @@ final class CacheFile: Sendable {
         self.path = path
         self.memory = memory
         disk = DiskQueue(world)
-        pool.add(transactionObserver: appStatements, extent: .databaseLifetime)
-        memory?.note(appStatements)
+        appStatements = memory?.appStatements ?? AppStatements()
+        if memory == nil {
+            pool.add(transactionObserver: appStatements, extent: .databaseLifetime)
+        }
         openPool = Mutex(pool)
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
         self.lock = lock

@@ -31,22 +31,24 @@ public final class MemoryCacheFile: Sendable {
         var writeCount = 0
         var trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?
         var syncs: ObjectIdentifier?
-        /// Those that the caches of the file have left on its connection.
-        var appStatements: [AppStatements] = []
         /// Of the caches that have the file open, in the order in which they opened it.
         var watches: [(lock: ObjectIdentifier, body: @Sendable () -> Void)] = []
     }
 
-    static let template = Result {
+    private static let template = Result {
         try CacheFormat.format.openInMemory(configuration: configuration)
     }
+    private static let new = Result { try NewDatabase(template.get()) }
 
     let queue: DatabaseQueue
+    /// Of the connection, whichever caches have it: whenever an observer comes or goes, GRDB prepares all statements anew that
+    /// delete.
+    let appStatements: AppStatements
     /// Where the files of assets lie; nil where it keeps none.
     let assetFolder: String?
     private let state = Mutex(State())
     /// Who gets the connection when nobody has the file any more, and for what kind of files.
-    private let heir: (spares: SpareCacheFiles, kind: String)?
+    private let heir: (spares: SpareConnections<AppStatements>, kind: String)?
 
     /// Makes an empty file.
     ///
@@ -56,8 +58,7 @@ public final class MemoryCacheFile: Sendable {
     public init(assetFolder: URL? = nil) throws {
         self.assetFolder = assetFolder?.path
         heir = nil
-        queue = try CacheFormat.format.openInMemory(
-            copying: Self.template.get(), configuration: Self.configuration)
+        (queue, appStatements) = try Self.opened()
     }
 
     /// Makes an empty file of what another one left, if there is one.
@@ -67,16 +68,21 @@ public final class MemoryCacheFile: Sendable {
         assetFolder: URL?, from spares: SpareCacheFiles, kind: String
     ) throws {
         self.assetFolder = assetFolder?.path
-        heir = (spares, kind)
-        queue =
-            try spares.take(kind)
-            ?? CacheFormat.format.openInMemory(
-                copying: Self.template.get(), configuration: Self.configuration)
+        heir = (spares.connections, kind)
+        (queue, appStatements) =
+            try spares.connections.take(kind: kind, as: Self.new.get()) ?? Self.opened()
     }
 
     deinit {
-        guard let heir else { return }
-        heir.spares.give(queue, state.withLock { $0.appStatements }, heir.kind)
+        if let heir { heir.spares.give(queue, appStatements, kind: heir.kind) }
+    }
+
+    private static func opened() throws -> (DatabaseQueue, AppStatements) {
+        let queue = try CacheFormat.format.openInMemory(
+            copying: template.get(), configuration: configuration)
+        let appStatements = AppStatements()
+        queue.add(transactionObserver: appStatements, extent: .databaseLifetime)
+        return (queue, appStatements)
     }
 
     private static var configuration: Configuration {
@@ -113,12 +119,6 @@ public final class MemoryCacheFile: Sendable {
         try queue.unsafeRead { try StoredCacheFile.rowCounts($0) }
     }
 
-    /// Notes what a cache left on the connection.
-    func note(_ appStatements: AppStatements) {
-        guard heir != nil else { return }
-        state.withLock { $0.appStatements.append(appStatements) }
-    }
-
     func nextWriteTrouble() -> WriteTrouble? {
         let (number, trouble) = state.withLock { state in
             state.writeCount += 1
@@ -153,4 +153,11 @@ public final class MemoryCacheFile: Sendable {
         let others = state.withLock { $0.watches.filter { $0.lock != lock } }
         for other in others { other.body() }
     }
+}
+
+/// What files in memory leave to the next ones.
+package final class SpareCacheFiles: Sendable {
+    fileprivate let connections = SpareConnections<AppStatements>()
+
+    package init() {}
 }

@@ -29,10 +29,12 @@ package enum StoredCacheFile {
 
     static func rowCounts(_ database: Database) throws -> [String: Int] {
         let tables = try String.fetchAll(
-            database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            database.cachedStatement(
+                sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"))
         var counts: [String: Int] = [:]
         for table in tables {
-            counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)")
+            counts[table] = try Int.fetchOne(
+                database.cachedStatement(sql: "SELECT count(*) FROM \(table)"))
         }
         return counts
     }

@@ -65,18 +65,18 @@ extension CacheStore {
         try setFlag(.firstClockOffset, "\(offset)", database)
         var zones: [Int64: ZoneRow] = [:]
         for row in try Row.fetchAll(
-            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)")
+            database.cachedStatement(sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"))
         {
             let zone = ZoneRow(row)
             zones[zone.key] = zone
         }
         let rows = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT \(PendingRow.columns), zone FROM pending
-                WHERE zone IN \(zonesHere) AND isUncertain = 0 AND baseType IS NULL
-                ORDER BY sequence
-                """)
+            database.cachedStatement(
+                sql: """
+                    SELECT \(PendingRow.columns), zone FROM pending
+                    WHERE zone IN \(zonesHere) AND isUncertain = 0 AND baseType IS NULL
+                    ORDER BY sequence
+                    """))
         for row in rows {
             guard let zone = zones[row[PendingRow.columnCount]] else { continue }
             var pending = try PendingRow(row, zone: zone.id)
@@ -93,9 +93,9 @@ extension CacheStore {
             try put(record, zone, database)
             outcome.changedIDs.insert(record.id)
         }
-        try database.execute(
-            sql: "UPDATE tombstone SET deleted = deleted + ? WHERE \(isHere)",
-            arguments: [offset])
+        try database.cachedStatement(
+            sql: "UPDATE tombstone SET deleted = deleted + ? WHERE \(isHere)"
+        ).execute(arguments: [offset])
     }
 
     /// The field for the times of edits in records of a type; nil if there is none.

@@ -135,9 +135,9 @@ extension CacheStore {
     /// Retries the changes that were set aside because their zone could not be created.
     private func zoneIsThere(_ row: ZoneRow, _ database: Database) throws {
         try setState(.existing, of: row, database)
-        try database.execute(
-            sql: "UPDATE pending SET errorCode = NULL, errorMessage = NULL WHERE zone = ?",
-            arguments: [row.key])
+        try database.cachedStatement(
+            sql: "UPDATE pending SET errorCode = NULL, errorMessage = NULL WHERE zone = ?"
+        ).execute(arguments: [row.key])
     }
 
     private func setAside(

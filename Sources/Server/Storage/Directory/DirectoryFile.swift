@@ -39,10 +39,7 @@ enum DirectoryFile {
     }
 
     /// The database from which directories in memory are copied.
-    static let template = Result {
-        try format(world: .live)
-            .openInMemory(configuration: SQLiteMemory.configuration)
-    }
+    static let template = MemoryTemplate("directory", format(world: .live))
 
     private static let historyTable = """
         -- One row: which file this is, and how many commits it has had.

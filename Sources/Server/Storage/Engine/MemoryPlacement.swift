@@ -9,6 +9,7 @@ import Synchronization
 final class MemoryPlacement: Placement {
     let directory: any OpenDatabase
     private let world: World
+    private let spares: SpareDatabases?
     private let contents = Mutex(Contents())
 
     private struct Contents {
@@ -18,15 +19,18 @@ final class MemoryPlacement: Placement {
         var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
     }
 
-    init(world: World) throws {
+    /// - Parameter spares: what the databases of former placements left, and where these leave theirs.
+    init(world: World, spares: SpareDatabases?) throws {
         self.world = world
+        self.spares = spares
         directory = try SQLiteMemory(
             path: "memory:directory", format: DirectoryFile.format(world: world),
-            template: DirectoryFile.template.get())
+            template: DirectoryFile.template, spares: spares)
     }
 
     private init(world: World, directory: SQLiteMemory, _ contents: Contents) {
         self.world = world
+        spares = nil
         self.directory = directory
         self.contents.withLock { $0 = contents }
     }
@@ -58,7 +62,7 @@ final class MemoryPlacement: Placement {
         }
         let database = try SQLiteMemory(
             path: path(of: address), format: RecordFile.format(world: world),
-            template: RecordFile.template.get())
+            template: RecordFile.template, spares: spares)
         contents.withLock { $0.databases[address] = database }
         return database
     }

@@ -65,9 +65,14 @@ public final class SQLiteStorageEngine: StorageEngine {
     ///
     /// - Parameter world: Its random bytes name epochs and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
+        inMemory(world: world, spares: nil)
+    }
+
+    /// The same with connections that former engines left.
+    package static func inMemory(world: World, spares: SpareDatabases?) -> SQLiteStorageEngine {
         do {
             return SQLiteStorageEngine(
-                try MemoryPlacement(world: world), world: world,
+                try MemoryPlacement(world: world, spares: spares), world: world,
                 logger: Logger(label: "stratus.storage"))
         } catch {
             // There is no disk that could be full and no file that could be damaged: like Swift itself without memory,

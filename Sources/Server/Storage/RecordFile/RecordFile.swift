@@ -31,10 +31,7 @@ enum RecordFile {
     }
 
     /// The database from which databases in memory are copied.
-    static let template = Result {
-        try format(world: .live)
-            .openInMemory(configuration: SQLiteMemory.configuration)
-    }
+    static let template = MemoryTemplate("records", format(world: .live))
 
     /// Stores the history's identifier and the zone that every database has.
     private static func begin(_ database: Database, _ epoch: Epoch) throws {

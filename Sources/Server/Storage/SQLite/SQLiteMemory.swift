@@ -2,6 +2,25 @@ import GRDB
 import StratusSQLite
 import Synchronization
 
+/// What databases in memory leave to the next ones.
+package typealias SpareDatabases = SpareConnections<Void>
+
+/// The unused database of which databases in memory are copies.
+struct MemoryTemplate: Sendable {
+    let kind: String
+    let database: Result<DatabaseQueue, any Error>
+    let content: Result<NewDatabase, any Error>
+
+    init(_ kind: String, _ format: StoredFormat) {
+        self.kind = kind
+        let database = Result {
+            try format.openInMemory(configuration: SQLiteMemory.configuration)
+        }
+        self.database = database
+        content = Result { try NewDatabase(database.get()) }
+    }
+}
+
 /// One open database in memory: one connection, which reads and writes in turns on the caller's thread.
 ///
 /// In memory SQLite has no write-ahead log, so a reader cannot see an older state beside a writer. Reads and writes
@@ -10,6 +29,8 @@ final class SQLiteMemory: OpenDatabase {
     let path: String
     let epoch = EpochPlace()
     private let queue: DatabaseQueue
+    /// Who gets the connection when nobody has the database any more, and for what kind of databases.
+    private let heir: (spares: SpareDatabases, kind: String)?
     private let isClosed = Atomic(false)
 
     static let configuration: Configuration = {
@@ -19,15 +40,29 @@ final class SQLiteMemory: OpenDatabase {
         return configuration
     }()
 
-    /// Creates a database as a copy of an unused one with the same format.
-    init(path: String, format: StoredFormat, template: DatabaseQueue) throws {
+    /// Creates a database as a copy of an unused one with the same format, or of what a former one left.
+    init(
+        path: String, format: StoredFormat, template: MemoryTemplate, spares: SpareDatabases?
+    ) throws {
         self.path = path
-        queue = try format.openInMemory(copying: template, configuration: Self.configuration)
+        heir = spares.map { ($0, template.kind) }
+        if let spare = try spares?.take(kind: template.kind, as: template.content.get()) {
+            queue = spare.queue
+            try queue.inDatabase { try format.begin($0) }
+        } else {
+            queue = try format.openInMemory(
+                copying: template.database.get(), configuration: Self.configuration)
+        }
     }
 
     private init(path: String, queue: DatabaseQueue) {
         self.path = path
         self.queue = queue
+        heir = nil
+    }
+
+    deinit {
+        if let heir { heir.spares.give(queue, (), kind: heir.kind) }
     }
 
     /// Another database with the same content.
@@ -52,7 +87,7 @@ final class SQLiteMemory: OpenDatabase {
 
     func close() throws {
         isClosed.store(true, ordering: .sequentiallyConsistent)
-        try translatingErrors { try queue.close() }
+        if heir == nil { try translatingErrors { try queue.close() } }
     }
 
     private static func transaction<Outcome>(

@@ -1,0 +1,129 @@
+import GRDB
+import Synchronization
+
+/// The connections of databases in memory that nobody has any more, for the next databases of a simulation.
+///
+/// What a new database costs is its connection, which prepares each statement once: a third of a world's time. One that
+/// has a new database's content again answers as that does; its statements are prepared.
+package final class SpareConnections<Companion: Sendable>: Sendable {
+    private struct Spare {
+        var queue: DatabaseQueue
+        var companion: Companion
+    }
+
+    /// How many are kept of each kind.
+    private static var limit: Int { 24 }
+
+    private let spares = Mutex<[String: [Spare]]>([:])
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - companion: what goes with the connection.
+    ///   - kind: databases of one kind have the same tables.
+    package func give(_ queue: DatabaseQueue, _ companion: Companion, kind: String) {
+        spares.withLock { spares in
+            guard spares[kind, default: []].count < Self.limit else { return }
+            spares[kind, default: []].append(Spare(queue: queue, companion: companion))
+        }
+    }
+
+    /// A connection of a kind with a new database's content; nil where none is left.
+    ///
+    /// - Throws: SQLite's error.
+    package func take(
+        kind: String, as new: NewDatabase
+    ) throws -> (queue: DatabaseQueue, companion: Companion)? {
+        while let spare = takeUnused(kind) {
+            let isAsNew = try spare.queue.inDatabase { database in
+                var isAsNew = false
+                try database.inTransaction {
+                    isAsNew = try new.replace(database)
+                    return .commit
+                }
+                return isAsNew
+            }
+            if isAsNew { return (spare.queue, spare.companion) }
+        }
+        return nil
+    }
+
+    /// The last one that nobody else has.
+    private func takeUnused(_ kind: String) -> Spare? {
+        spares.withLock { spares in
+            // Taken out: a copy would have them too.
+            var kept = spares.removeValue(forKey: kind) ?? []
+            defer { spares[kind] = kept }
+            for place in kept.indices.reversed()
+            where isKnownUniquelyReferenced(&kept[place].queue) {
+                return kept.remove(at: place)
+            }
+            return nil
+        }
+    }
+}
+
+/// What a database has that nobody has used yet.
+package struct NewDatabase: Sendable {
+    private var schema: Set<String>
+    private var rows: [(table: String, values: [DatabaseValue])] = []
+
+    private static let tables =
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'grdb_migrations' ORDER BY name"
+
+    /// - Parameter template: an unused database.
+    package init(_ template: DatabaseQueue) throws {
+        let (schema, rows) = try template.inDatabase { database in
+            var rows: [(table: String, values: [DatabaseValue])] = []
+            for table in try String.fetchAll(database.cachedStatement(sql: Self.tables)) {
+                let statement = try database.cachedStatement(sql: "SELECT * FROM \"\(table)\"")
+                for row in try Row.fetchAll(statement) {
+                    rows.append((table, Array(row.databaseValues)))
+                }
+            }
+            return (try Self.schema(of: database), rows)
+        }
+        self.schema = schema
+        self.rows = rows
+    }
+
+    private static func schema(of database: Database) throws -> Set<String> {
+        let statement = try database.cachedStatement(
+            sql: "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema")
+        return try String.fetchSet(statement)
+    }
+
+    /// Gives a database this content in the place of its own.
+    ///
+    /// - Returns: false where somebody changed the tables, other than by more of them; then the content is undefined.
+    fileprivate func replace(_ database: Database) throws -> Bool {
+        let found = try Self.schema(of: database)
+        guard found.isSuperset(of: schema),
+            !found.subtracting(schema).contains(where: { $0.hasPrefix("trigger ") })
+        else { return false }
+        let tables = try String.fetchAll(database.cachedStatement(sql: Self.tables))
+        guard try empty(tables, database) else { return false }
+        for (table, values) in rows {
+            let places = Array(repeating: "?", count: values.count).joined(separator: ", ")
+            try database.cachedStatement(sql: "INSERT INTO \"\(table)\" VALUES (\(places))")
+                .execute(arguments: StatementArguments(values))
+        }
+        return true
+    }
+
+    private func empty(_ tables: [String], _ database: Database) throws -> Bool {
+        // What a trigger writes goes the second time.
+        for _ in 0..<3 {
+            for table in tables {
+                try database.cachedStatement(sql: "DELETE FROM \"\(table)\"").execute()
+            }
+            let isEmpty = try tables.allSatisfy { table in
+                try Bool.fetchOne(
+                    database.cachedStatement(
+                        sql: "SELECT NOT EXISTS (SELECT 1 FROM \"\(table)\")")) == true
+            }
+            if isEmpty { return true }
+        }
+        return false
+    }
+}
