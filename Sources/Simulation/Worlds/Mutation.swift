@@ -17,6 +17,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case forgetsEarlierEdits = "S3"
     /// S4: an expired token does not say what is intact.
     case hidesLostHistory = "S4"
+    /// S5: which zone of a name was deleted is not remembered.
+    case forgetsDeletedZones = "S5"
     /// S6: a deletion that got no answer is repeated whatever the record is by then.
     case repeatsDeletions = "S6"
     /// P1: changes of records that exist are acknowledged and never done.
@@ -144,6 +146,7 @@ public enum Mutation: String, CaseIterable, Sendable {
             WHEN NEW.kind = 1 AND NEW.isUncertain <> 0
             BEGIN UPDATE pending SET isUncertain = 0 WHERE sequence = NEW.sequence; END
             """
+        case .forgetsDeletedZones: "DELETE FROM flag WHERE name LIKE 'deletedGeneration/%'"
         case .keepsUses: "DROP TRIGGER IF EXISTS recordAssetsGone"
         case .forgetsAssets: "DELETE FROM asset"
         default: nil

@@ -86,7 +86,9 @@ final class FaultDice: Sendable {
     func draw(for path: String) -> RequestFault? {
         let fault = state.withLock { state -> RequestFault? in
             if state.isCutOff { return .noRoute }
-            guard Self.chance(&state.numbers) < state.rate else { return nil }
+            let rate = state.rate * Self.weight(of: path)
+            guard Self.chance(&state.numbers) < min(rate, path == "assets/get" ? 0.8 : 0.5)
+            else { return nil }
             return Self.fault(for: path, &state.numbers)
         }
         if let fault { table.count(fault.name, path) }
@@ -97,10 +99,27 @@ final class FaultDice: Sendable {
         Double(numbers.next() >> 11) * 0x1p-53
     }
 
+    /// How often an operation meets faults, compared with others: one that comes seldom, or has many kinds of faults, more
+    /// often, so that each pair occurs.
+    private static func weight(of path: String) -> Double {
+        switch path {
+        case RecordsModify.path, ZonesModify.path: 2.5
+        case TokensRegister.path: 2
+        case "assets/get": 16
+        case _ where isOfAssets(path): 8
+        default: 1
+        }
+    }
+
+    private static func isOfAssets(_ path: String) -> Bool {
+        path.hasPrefix("assets/") || path == RecordsLookup.path
+    }
+
     private static func fault(for path: String, _ numbers: inout SeededNumbers) -> RequestFault {
         let isChanges = path.hasPrefix("changes/")
         let isModify = path == RecordsModify.path
-        switch numbers.next() % 100 {
+        let number = numbers.next() % 100
+        switch isOfAssets(path) ? number * 3 : number {
         case 0..<22: return .answerLost
         case 22..<30: return .requestLost
         case 30..<36: return .noRoute

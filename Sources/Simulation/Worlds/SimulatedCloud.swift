@@ -26,6 +26,8 @@ final class SimulatedCloud: Sendable {
         var endCount = 0
         var isRunning = true
         var trouble: String?
+        /// Who was told without need that the history of a zone is lost.
+        var misledUsers: Set<String> = []
     }
 
     /// The service cannot go on.
@@ -195,10 +197,18 @@ final class SimulatedCloud: Sendable {
 
     /// Every token in the next request to an endpoint has expired, whoever of the user's devices asks.
     func expireTokens(of path: String, userRecordName: String) {
+        if path == ChangesZone.path {
+            state.withLock { _ = $0.misledUsers.insert(userRecordName) }
+        }
         // The script has room for 1,000, and each is used by the request for which it was added.
         try? current.service.faults?.add([
             Fault(.expireChangeTokens, operation: path, userRecordName: userRecordName)
         ])
+    }
+
+    /// Whether a device of the user was told without need that the history of a zone is lost.
+    func isMisled(_ userRecordName: String) -> Bool {
+        state.withLock { $0.misledUsers.contains(userRecordName) }
     }
 
     /// The zone is gone before the user's next request, as when they removed the app's data.

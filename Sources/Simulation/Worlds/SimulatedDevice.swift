@@ -120,6 +120,12 @@ final class SimulatedDevice {
         return text.flatMap { Int64($0) } ?? 0
     }
 
+    /// Whether a zone with records was fetched; false of files on disks.
+    func isKnown(zone name: String, in scope: CKDatabase.Scope) throws -> Bool {
+        guard case .memory(let file) = files[user] else { return false }
+        return try file.isKnown(zone: name, ofDatabase: scope.rawValue)
+    }
+
     private func newFile() throws -> UserFile {
         guard let diskFolder else {
             return .memory(

@@ -44,6 +44,7 @@ extension SimulationRun {
         let seen = plan.hasAssets ? try await checkPhotos() : [:]
         try await checkLedger(photos: seen)
         try await checkVisibility()
+        try await checkGoneZones()
         try checkGrowth()
     }
 
@@ -67,11 +68,10 @@ extension SimulationRun {
         for report in reports {
             let event = photos.withoutFolder("\(report.event)")
             cloud.note(device.name, "report", event.prefix(200).description)
-            if case .zoneSetAside(let zone, _) = report.event,
-                zone.ownerName == userRecordNames[0]
-            {
-                // The service would not let them leave, and the app was told.
-                strangers.remove(device.user)
+            if case .zoneSetAside(let zone, _) = report.event {
+                // The service would not let them leave, or delete it, and the app was told.
+                if zone.ownerName == userRecordNames[0] { strangers.remove(device.user) }
+                if zone.zoneName == Plan.goneZone { goneZones.remove(device.user) }
             }
         }
         try await cache.acknowledge(reports)

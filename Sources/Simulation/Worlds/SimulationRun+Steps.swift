@@ -31,6 +31,8 @@ extension SimulationRun {
         case .purgeZone(let user):
             ledger.brokenZones.insert([user, 1])
             cloud.purge(Plan.zones[1], userRecordName: userRecordNames[user])
+        case .fillGoneZone(let number): try fillGoneZone(number)
+        case .deleteGoneZone(let number): try deleteGoneZone(number)
         case .switchAccount(let number):
             try devices[number].switchAccount(to: (devices[number].user + 1) % plan.userCount)
         case .leave(let number): try leave(number)
@@ -42,6 +44,8 @@ extension SimulationRun {
             try attach(number, record, isCommon: isCommon)
         case .detach(let number, let record): try detach(number, record)
         case .look(let number, let record): try look(number, record)
+        case .lookAtAll(let number):
+            for record in 0..<Plan.recordsPerZone.reduce(0, +) { try look(number, record) }
         case .evict(let number): try evict(number)
         case .turns(let count): await world.turns(count)
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))

@@ -94,7 +94,12 @@ extension CacheFile {
             guard isThorough else { return }
             let named = try read { database in
                 let files = try database.cachedStatement(sql: "SELECT file FROM asset")
-                let keys = try database.cachedStatement(sql: "SELECT DISTINCT key FROM assetUse")
+                // The part of a file that came in another way, as by an upload of the same bytes, is of no use.
+                let keys = try database.cachedStatement(
+                    sql: """
+                        SELECT DISTINCT key FROM assetUse
+                        WHERE NOT EXISTS (SELECT 1 FROM asset WHERE asset.key = assetUse.key)
+                        """)
                 return Set(try String.fetchAll(files)).union(
                     try String.fetchAll(keys)
                         .map { Self.downloadName($0) + AssetFiles.partSuffix })

@@ -177,7 +177,8 @@ struct CloudKitDatabase: RemoteDatabase {
                 resultsLimit: limit, knownChangeTags: isAppleService ? [] : tags,
                 deletionsAfterVersion: isAppleService ? nil : version)
             return ZonePage(
-                fetched: page.records, deletedNames: page.deletedNames, token: page.token,
+                fetched: page.records, deletedNames: page.deletedNames,
+                createdMillisecondsOfDeleted: page.createdMillisecondsOfDeleted, token: page.token,
                 moreComing: page.moreComing, remainingCount: page.remainingCount)
         }
     }

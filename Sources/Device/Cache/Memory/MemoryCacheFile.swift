@@ -113,6 +113,11 @@ public final class MemoryCacheFile: Sendable {
         try queue.unsafeRead { try StoredCacheFile.flag(name, ofDatabase: scope, $0) }
     }
 
+    /// Whether a zone with records was fetched, so that its deletion can be repeated after a restore of the service.
+    package func isKnown(zone name: String, ofDatabase scope: Int) throws -> Bool {
+        try queue.unsafeRead { try StoredCacheFile.isKnown(zone: name, ofDatabase: scope, $0) }
+    }
+
     /// How many rows each table has.
     package func rowCounts() throws -> [String: Int] {
         // Another kind of read sets `query_only`, whereupon SQLite prepares all statements of a connection anew.

@@ -38,4 +38,19 @@ package enum StoredCacheFile {
         }
         return counts
     }
+
+    /// Whether a zone with records was fetched, so that a deletion of it can be told from another zone's.
+    static func isKnown(zone name: String, ofDatabase scope: Int, _ database: Database) throws
+        -> Bool
+    {
+        try Bool.fetchOne(
+            database.cachedStatement(
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM zone JOIN record ON record.zone = zone.id
+                        WHERE database = ? AND zone.name = ? AND token <> '' AND EXISTS (
+                            SELECT 1 FROM flag WHERE flag.database = zone.database
+                            AND flag.name = 'generation/' || zone.id))
+                    """), arguments: [scope, name]) ?? false
+    }
 }

@@ -154,14 +154,17 @@ extension CacheStore {
 
     /// Handles a deletion of a record whose state here was lost. If the record was created after
     /// another one of its name was deleted, the deletion is that of the former record, which was
-    /// lost too and repeated.
+    /// lost too and repeated; unless the service says that the deleted record was created when this one was.
     ///
+    /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if the service does not say.
     /// - Returns: whether the record is sent as a new one.
     func sendLostAnew(
-        _ name: String, _ zone: ZoneRow, _ lost: inout LostHistory?, _ database: Database
+        _ name: String, created: Int64?, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        _ database: Database
     ) throws -> Bool {
         guard lost != nil, let here = try record(name, zone, database),
-            madeAnewMilliseconds(here) != nil
+            madeAnewMilliseconds(here) != nil,
+            created == nil || here.system?.createdMilliseconds != created
         else { return false }
         return try sendLost(name, zone, &lost, database)
     }

@@ -103,7 +103,8 @@ extension CacheStore {
                 types = try file.types(database)
             }
             for name in page.deletedNames {
-                if try sendLostAnew(name, zone, &lost, database) { continue }
+                let created = page.createdMillisecondsOfDeleted[name]
+                if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
                 try meetDeletion(of: name, zone, &outcome, database)
             }
             if !page.records.isEmpty || !page.deletedNames.isEmpty {

@@ -34,6 +34,9 @@ extension DatabaseSession {
             case .deleted(let tombstone):
                 try matching.check(tombstone.zoneID, zoneID)
                 fetched.deletedNames.append(tombstone.recordName)
+                if let created = tombstone.createdTimestamp {
+                    fetched.createdMillisecondsOfDeleted[tombstone.recordName] = created
+                }
             case .failure(let failure):
                 try matching.check(failure.zoneID, zoneID)
                 throw CKError(failure.error, about: .record, uuid: failure.uuid)

@@ -45,6 +45,8 @@ package final class FetchedRow: Sendable {
 package struct FetchedPage: Sendable {
     package var records: [FetchedRecord] = []
     package var deletedNames: [String] = []
+    /// When deleted records were created, by name; the service says it only after a loss of history.
+    package var createdMillisecondsOfDeleted: [String: Int64] = [:]
     package var token: String
     package var moreComing: Bool
     /// The maximum number of changes that follow; nil if the service does not say.

@@ -220,7 +220,7 @@ struct ZoneFeed {
             return try RecordResult(
                 row, in: context.zoneID(zone.name), keys: item.desiredKeys,
                 numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions,
-                viewer: context.caller.viewer)
+                tellsCreation: item.deletionsAfterVersion != nil, viewer: context.caller.viewer)
         }
     }
 }

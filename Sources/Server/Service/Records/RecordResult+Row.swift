@@ -9,17 +9,20 @@ extension RecordResult {
     ///   - tellsType: Whether a tombstone includes its record's type, which is an extension of
     ///     ours.
     ///   - tellsTag: Whether it includes its change tag.
+    ///   - tellsCreation: Whether it includes when its record was created.
     ///   - viewer: The caller: a share shows more to its participants.
     init(
         _ row: RecordRow, in zoneID: ZoneIDDictionary, keys: [String]?, numbersAsStrings: Bool,
-        tellsType: Bool, tellsTag: Bool = false, viewer: RecordViewer
+        tellsType: Bool, tellsTag: Bool = false, tellsCreation: Bool = false,
+        viewer: RecordViewer
     ) throws {
         self =
             row.isDeleted
             ? .deleted(
                 Tombstone(
                     recordName: row.name, recordType: tellsType ? row.type : nil, zoneID: zoneID,
-                    recordChangeTag: tellsTag ? row.changeTag : nil))
+                    recordChangeTag: tellsTag ? row.changeTag : nil,
+                    createdTimestamp: tellsCreation ? row.createdMilliseconds : nil))
             : .record(
                 try RecordDictionary(
                     row, in: zoneID, keys: keys, numbersAsStrings: numbersAsStrings,

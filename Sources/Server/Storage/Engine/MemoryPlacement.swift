@@ -20,7 +20,7 @@ final class MemoryPlacement: Placement {
     }
 
     /// - Parameter spares: what the databases of former placements left, and where these leave theirs.
-    init(world: World, spares: SpareDatabases?) throws {
+    init(world: World, spares: SpareDatabases? = nil) throws {
         self.world = world
         self.spares = spares
         directory = try SQLiteMemory(

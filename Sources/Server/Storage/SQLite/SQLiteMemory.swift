@@ -42,7 +42,7 @@ final class SQLiteMemory: OpenDatabase {
 
     /// Creates a database as a copy of an unused one with the same format, or of what a former one left.
     init(
-        path: String, format: StoredFormat, template: MemoryTemplate, spares: SpareDatabases?
+        path: String, format: StoredFormat, template: MemoryTemplate, spares: SpareDatabases? = nil
     ) throws {
         self.path = path
         heir = spares.map { ($0, template.kind) }

@@ -153,6 +153,7 @@ extension RecordResult.Tombstone: WireObject {
         try coder.required("deleted", &isDeleted)
         try coder.optional("recordType", &recordType)
         try coder.optional("recordChangeTag", &recordChangeTag)
+        try coder.optional("createdTimestamp", &createdTimestamp)
         try coder.optional("zoneID", &zoneID)
     }
 }

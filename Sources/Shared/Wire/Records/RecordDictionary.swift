@@ -100,12 +100,16 @@ public enum RecordResult: Hashable, Sendable {
         public var zoneID: ZoneIDDictionary?
         /// An extension, in the answer to a deletion: its change tag, like that of a save.
         public var recordChangeTag: String?
+        /// An extension, where deletions after a version are asked for: when the deleted record was created, in
+        /// milliseconds since 1970.
+        public var createdTimestamp: Int64?
 
         public init(
             recordName: String, recordType: String? = nil, zoneID: ZoneIDDictionary? = nil,
-            recordChangeTag: String? = nil
+            recordChangeTag: String? = nil, createdTimestamp: Int64? = nil
         ) {
             self.recordChangeTag = recordChangeTag
+            self.createdTimestamp = createdTimestamp
             self.recordName = recordName
             self.recordType = recordType
             self.zoneID = zoneID

@@ -25,6 +25,48 @@ extension Plan {
         return between
     }
 
+    /// The stories that came to the others later.
+    func stories(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
+        var stories: [Int: [Step]] = [:]
+        func add(_ steps: [Step], _ numbers: inout SeededNumbers) {
+            stories[numbers.below(stepCount), default: []] += steps
+        }
+        if hasAssets {
+            for _ in 0..<2 { add(photoForAnother(&numbers), &numbers) }
+        }
+        if hasRestores { add(zoneThatIsGone(&numbers), &numbers) }
+        return stories
+    }
+
+    /// A photo from the device that makes a record to another one, which looks at what it has, makes room and looks again.
+    private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
+        let record = record(&numbers)
+        let user = devices[numbers.below(devices.count)]
+        let own = devices.indices.filter { devices[$0] == user }
+        let maker = own[record % own.count]
+        let others = own.filter { $0 != maker }
+        let other = others.isEmpty ? maker : others[numbers.below(others.count)]
+        let looks = [Step.lookAtAll(device: other), .pass(seconds: 8)]
+        return [
+            .make(device: maker, record: record),
+            .attach(device: maker, record: record, isCommon: false), .sync(device: maker),
+            .pass(seconds: 30), .sync(device: maker), .sync(device: other), .pass(seconds: 30),
+        ] + looks + looks + looks + [.evict(device: other), .pass(seconds: 1)] + looks + looks
+            + looks
+    }
+
+    /// A zone is deleted on one device while another one is off for a month; then a copy from before that is restored.
+    private func zoneThatIsGone(_ numbers: inout SeededNumbers) -> [Step] {
+        let (one, other) = twoDevices(&numbers)
+        return [
+            .fillGoneZone(device: one), .sync(device: one), .pass(seconds: 30),
+            .sync(device: other), .sync(device: one), .pass(seconds: 30), .takeCopy,
+            .kill(device: other), .deleteGoneZone(device: one), .sync(device: one),
+            .pass(seconds: 30),
+            .kill(device: one), .jump(seconds: numbers.below(2) * 30 * 86_400), .restoreCopy,
+        ]
+    }
+
     /// The end of a process, where its files are left as the disk has them.
     private func endStep(_ numbers: inout SeededNumbers) -> Step {
         let end = [SimulatedDisk.End.killed, .powerCut, .tornPowerCut][numbers.below(3)]

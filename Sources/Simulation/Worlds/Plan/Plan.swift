@@ -15,6 +15,8 @@ struct Plan: Sendable {
     /// Records of the zone that stays, then those of the one that may go.
     static let recordsPerZone = [5, 2]
     static let zones = ["Kept", "Temporary"]
+    /// The zone that a person deletes for good.
+    static let goneZone = "Gone"
 
     var seed: UInt64
     var userCount: Int
@@ -68,16 +70,18 @@ struct Plan: Sendable {
         hasAssets = !hasRestores && more.below(3) == 0 && !isOnFiles
         hasTransfers = !hasRestores && more.below(4) == 0
         decidesByAncestor = !hasRestores && more.below(6) == 0
-        let between = between(stepCount, &more)
-        var place = stepCount
-        for next in 0..<stepCount {
-            for step in between[next] ?? [] {
-                steps.append(step)
-                order.append(place)
-                place += 1
+        var places: [Int: [Int]] = [:]
+        // Of numbers of their own, and behind the others: a kept story's steps keep their places.
+        var newest = SeededNumbers(seed: seed ^ 0x4E45_5745)
+        for between in [between(stepCount, &more), stories(stepCount, &newest)] {
+            for next in 0..<stepCount {
+                for step in between[next] ?? [] {
+                    places[next, default: []].append(steps.count)
+                    steps.append(step)
+                }
             }
-            order.append(next)
         }
+        for next in 0..<stepCount { order += (places[next] ?? []) + [next] }
     }
 
     private func step(_ numbers: inout SeededNumbers) -> Step {

@@ -28,6 +28,9 @@ enum Step: Hashable, Sendable {
     case reconnect(device: Int)
     case deleteZone(device: Int)
     case purgeZone(user: Int)
+    /// A person makes a record in the zone that will be deleted for good.
+    case fillGoneZone(device: Int)
+    case deleteGoneZone(device: Int)
     case switchAccount(device: Int)
     /// A participant leaves the share.
     case leave(device: Int)
@@ -40,6 +43,8 @@ enum Step: Hashable, Sendable {
     case detach(device: Int, record: Int)
     /// A person looks at a record's photo, which is downloaded where it is not there.
     case look(device: Int, record: Int)
+    /// The same with every record.
+    case lookAtAll(device: Int)
     /// The device makes room: photos that can be downloaded again go.
     case evict(device: Int)
     /// Others run for so many steps.
@@ -77,7 +82,7 @@ enum Step: Hashable, Sendable {
         case .dieUnanswered: "kill before answer"
         case .fillDisk: "disk full"
         case .cutOff: "partition"
-        case .deleteZone: "zone deleted"
+        case .deleteZone, .deleteGoneZone: "zone deleted"
         case .purgeZone: "zone purged"
         case .switchAccount: "account switched"
         case .leave: "share left"

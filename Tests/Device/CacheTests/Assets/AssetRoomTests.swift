@@ -137,6 +137,25 @@ import Testing
         #expect(try tablet.assetFiles() == [])
     }
 
+    @Test func partOfADownloadGoesWhenTheFileIsHere() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", content("a", 900_000))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        tablet.transport.change { $0.cutsAfter = 400_000 }
+        await #expect(throws: CacheError.self) {
+            try await tablet.cache.asset("image", of: id("a"))
+        }
+        // The same photo, from a file of the tablet's.
+        try tablet.savePhoto("a", content("a", 900_000))
+        try await tablet.cache.sync()
+        try await tablet.cache.keeper.tidy()
+        #expect(try tablet.assetFiles().count == 1)
+        #expect(try tablet.image("a") == content("a", 900_000))
+    }
+
     @Test func twoWhoAskForAFileDownloadItOnce() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
