@@ -48,6 +48,9 @@ struct Ledger {
     private var leavers: Set<Int> = []
     /// Whether the latest edit of a field wins; else the last one of any device may.
     var isDecidedByTime = true
+    /// Whether the service has forgotten deletions since a restore: what a device has that the restore lost, and somebody
+    /// deleted then, cannot be told from what was only lost.
+    var areDeletionsForgotten = false
     private var lastNumber: Int64 = 0
 
     mutating func nextNumber() -> Int64 {
@@ -158,6 +161,7 @@ struct Ledger {
                 violations.append("\(key) has a life that nobody made: \(record.life)")
                 continue
             }
+            if life.deleter != nil, areDeletionsForgotten { continue }
             if life.deleter != nil {
                 violations.append("\(key), made by edit \(life.number), was deleted and is back")
                 continue

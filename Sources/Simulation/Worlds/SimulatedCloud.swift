@@ -35,6 +35,8 @@ final class SimulatedCloud: Sendable {
         var description: String
     }
 
+    /// How long the service remembers what was deleted.
+    static let tombstoneSeconds = 20 * 86_400
     static let container = "iCloud.org.example.Simulation"
 
     /// What the worlds of this process left.
@@ -96,7 +98,7 @@ final class SimulatedCloud: Sendable {
         var limits = Limits()
         // Tombstones go within the months that a device may be away.
         limits.purgeIntervalSeconds = 3_600
-        limits.tombstoneSeconds = 20 * 86_400
+        limits.tombstoneSeconds = Double(tombstoneSeconds)
         limits.tombstoneShare = 0.1
         return CloudService(
             storage: storage,

@@ -38,7 +38,7 @@ extension SimulationRun {
         case .leave(let number): try leave(number)
         case .join(let user): try await join(user)
         case .takeCopy: try cloud.takeCopy()
-        case .restoreCopy: _ = try cloud.restoreCopy()
+        case .restoreCopy: if try cloud.restoreCopy() { wasRestored = true }
         case .audit: try checkObservers()
         case .attach(let number, let record, let isCommon):
             try attach(number, record, isCommon: isCommon)
@@ -49,7 +49,11 @@ extension SimulationRun {
         case .evict(let number): try evict(number)
         case .turns(let count): await world.turns(count)
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))
-        case .jump(let seconds): world.jump(seconds: Double(seconds))
+        case .jump(let seconds):
+            world.jump(seconds: Double(seconds))
+            if wasRestored, seconds >= SimulatedCloud.tombstoneSeconds {
+                ledger.areDeletionsForgotten = true
+            }
         }
     }
 

@@ -23,6 +23,8 @@ final class SimulationRun {
     let folder: WorldFolder
     /// Users who left the share, and did not join again.
     var strangers: Set<Int> = []
+    /// Whether an older copy of the service was put back.
+    var wasRestored = false
     /// Users who deleted the zone that nobody makes again.
     var goneZones: Set<Int> = []
 
