@@ -185,6 +185,9 @@ final class DeviceTransport: AccountTransport {
                 // The session is too old: the person signs in again.
                 state.withLock { $0.inner = nil }
             }
+            if let answer = mutation?.answer(insteadOf: failure, to: request) as? E.Answer {
+                return answer
+            }
             throw mutation?.changed(failure) ?? failure
         }
     }

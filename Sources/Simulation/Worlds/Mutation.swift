@@ -39,6 +39,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case splitsBatches = "P5"
     /// P9: whoever leaves a share is told so, and stays in it.
     case keepsLeavers = "P9"
+    /// P11: a token of history that the service lost is answered as if nothing had changed.
+    case keepsLostTokens = "P11"
     /// A1: a byte of a download is another.
     case changesBytes = "A1"
     /// A2: who used an asset is not struck out when its record goes.
@@ -105,10 +107,19 @@ public enum Mutation: String, CaseIterable, Sendable {
 
     /// An answer as the device gets it instead.
     func changed<Answer, Request>(_ answer: Answer, to request: Request) -> Answer {
-        guard [.skipsRecords, .hidesDeletions, .hidesLostHistory].contains(self),
+        guard [.skipsRecords, .hidesDeletions, .hidesLostHistory, .keepsLostTokens].contains(self),
             var pages = answer as? ChangesZone.Answer
         else { return answer }
         for index in pages.items.indices {
+            if self == .keepsLostTokens, case .failure(let failure) = pages.items[index],
+                failure.error.code == .changeTokenExpired,
+                let item = (request as? ChangesZone.Request)?.zones[index],
+                let token = item.syncToken
+            {
+                pages.items[index] = .success(
+                    ChangesZone.Page(
+                        zoneID: item.zoneID, records: [], syncToken: token, moreComing: false))
+            }
             // An expired token is an answer about its zone.
             if self == .hidesLostHistory, case .failure(var failure) = pages.items[index] {
                 failure.error.lastIntactVersion = nil
@@ -125,6 +136,16 @@ public enum Mutation: String, CaseIterable, Sendable {
             pages.items[index] = .success(page)
         }
         return pages as? Answer ?? answer
+    }
+
+    /// What the device is answered where it was refused; nil where it stays so.
+    func answer<Request>(
+        insteadOf failure: ServiceFailure, to request: Request
+    ) -> (any Sendable)? {
+        guard self == .keepsLostTokens, failure.error.code == .changeTokenExpired,
+            let changes = request as? ChangesDatabase.Request, let token = changes.syncToken
+        else { return nil }
+        return ChangesDatabase.Answer(zones: [], syncToken: token, moreComing: false)
     }
 
     /// A refusal as the device gets it instead.

@@ -14,6 +14,8 @@ extension StratusSim {
 
         /// Worlds in one process: it takes a while until a process is fast.
         private static let worldsPerProcess = 400
+        /// The same where the time is limited.
+        private static let worldsPerProcessInLimitedTime = 40
         /// How often each pair of a fault and an operation shall occur in a counted run.
         private static let timesOfEachPair = 500
 
@@ -38,7 +40,10 @@ extension StratusSim {
                 let isOver = seconds.map { World.live.uptimeSeconds() - began > $0 } ?? false
                 let isEnough = isOver || first && !progress.failed.isEmpty
                 while !isEnough, next < worlds, chunks.filter({ !$0.isEnded }).count < processes {
-                    let count = min(Self.worldsPerProcess, worlds - next)
+                    let count = min(
+                        seconds == nil
+                            ? Self.worldsPerProcess : Self.worldsPerProcessInLimitedTime,
+                        worlds - next)
                     chunks.append(try Chunk(start + UInt64(next), count, lane))
                     next += count
                 }

@@ -61,6 +61,23 @@ import Testing
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
+    /// A conflict tells of a state that the service may lose before the next fetch, as a save's answer does; it may be this
+    /// device's own save, whose answer was lost.
+    @Test func stateOfAConflictIsAskedForLikeAnAcknowledgedSave() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        try tablet.save("a", "2")
+        try await tablet.sync()
+        try phone.save("a", "2")
+        let store = phone.cache.store
+        let batch = try store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
+        let server = try #require(try await cloud.record("a"))
+        _ = try store.confirm(
+            batch,
+            [.failed(SyncFailure(.serverRecordChanged, message: "Changed."), server: server)],
+            [.conflict])
+        #expect(try store.sentTags(of: .list) == [server.system?.changeTag])
+    }
+
     @Test func lostRecordIsSentAgainAndDeletedOneStaysDeleted() async throws {
         let (cloud, _, tablet) = try await devicesThatLost("new", "1")
         let other = try Device(cloud)

@@ -27,6 +27,42 @@ import Testing
         try await tablet.cache.sync()
     }
 
+    /// A save arrived, its answer did not, and somebody removed one of its fields again: a later edit of another field does
+    /// not bring that back.
+    @Test func fieldOfAnUnansweredSaveThatOthersRemovedStaysRemoved() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try phone.edit("a", ["text": .string("1")])
+        try await phone.sync()
+        try phone.edit("a", ["text": .string("2"), "size": .int64(1)])
+        phone.link.fail("send", 0, .answerLost)
+        let failure = SyncFailure(.networkUnavailable, message: "The test has no network.")
+        for number in 1..<9 { phone.link.fail("database", number, .requestLost(failure)) }
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(try await cloud.record("a")?["size"] == .int64(1))
+        #expect(try await !phone.cache.pendingRecordIDs().isEmpty)
+        try await tablet.sync()
+        cloud.pass()
+        try tablet.edit("a", ["size": nil])
+        try await tablet.sync()
+        cloud.pass()
+        try phone.edit("a", ["text": .string("3")])
+        for _ in 0..<9 where try await !phone.cache.pendingRecordIDs().isEmpty {
+            // Until there is a network again.
+            try? await phone.cache.sync()
+        }
+        for device in [phone, tablet] { try await device.sync() }
+        let record = try #require(try await cloud.record("a"))
+        #expect(record["text"] == .string("3"))
+        #expect(record["size"] == nil)
+        for device in [phone, tablet] {
+            let here = try device.cache.snapshot(RecordID(name: "a", zoneID: .list))
+            #expect(here?["size"] == nil)
+            #expect(here?["text"] == .string("3"))
+        }
+    }
+
     @Test func newRecordKilledBeforeAnswerStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await synced()
         try phone.save("b", "1")

@@ -10,6 +10,15 @@ import Testing
         try await promise.run(SQLiteStorageEngine.inMemory())
     }
 
+    /// The second time on connections that the first one left.
+    @Test(arguments: StoreConformance.cases)
+    func engineOfFormerConnectionsConforms(_ promise: StoreConformance.Case) async throws {
+        let spares = SpareDatabases()
+        for _ in 0..<2 {
+            try await promise.run(SQLiteStorageEngine.inMemory(world: .live, spares: spares))
+        }
+    }
+
     @Test(arguments: StoreConformance.cases + StoreConformance.snapshotCases)
     func engineInAFolderConforms(_ promise: StoreConformance.Case) async throws {
         try await withTemporaryFolder { folder in

@@ -1,8 +1,10 @@
 import Foundation
 import StratusRecords
-import StratusStorage
+import StratusSQLite
 import Synchronization
 import Testing
+
+@testable import StratusStorage
 
 /// What is particular to databases in memory.
 @Suite struct SQLiteMemoryTests {
@@ -86,6 +88,40 @@ import Testing
         let other = try await engines[0].store(for: Self.address(2))
         #expect(try await other.read { try $0.zones().map(\.name) } == ["_defaultZone"])
         for engine in engines { try await engine.close() }
+    }
+
+    /// An engine with rows of all kinds, which ends.
+    private func use(_ spares: SpareDatabases) async throws -> (key: [UInt8], epoch: Epoch) {
+        let engine = SQLiteStorageEngine.inMemory(world: .live, spares: spares)
+        try await engine.directory.createContainer(Self.container)
+        let store = try await engine.store(for: Self.address(0))
+        try await store.writeRecords { writer in
+            _ = try writer.createZone(named: "Trips", hasFeed: true)
+            try writer.enqueue([1])
+        }
+        let epoch = try await store.read { try $0.epoch }
+        let key = try await engine.directory.signingKey()
+        try await engine.close()
+        return (key, epoch)
+    }
+
+    @Test func databaseOfAFormerConnectionIsAsANewOne() async throws {
+        let spares = SpareDatabases()
+        let former = try await use(spares)
+        for (kind, content) in [
+            ("records", RecordFile.template.content), ("directory", DirectoryFile.template.content),
+        ] {
+            let spare = try #require(try spares.take(kind: kind, as: content.get()))
+            spares.give(spare.queue, (), kind: kind)
+        }
+        let engine = SQLiteStorageEngine.inMemory(world: .live, spares: spares)
+        #expect(try await engine.databases() == [])
+        let store = try await engine.store(for: Self.address(0))
+        #expect(try await store.read { try $0.zones().map(\.name) } == ["_defaultZone"])
+        #expect(try await store.read { try $0.outbox(limit: 9) } == [])
+        #expect(try await store.read { try $0.epoch } != former.epoch)
+        #expect(try await engine.directory.signingKey() != former.key)
+        #expect(try await engine.check().findings == [])
     }
 
     @Test func throwingWriteIsRolledBack() async throws {

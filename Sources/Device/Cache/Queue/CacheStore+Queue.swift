@@ -145,7 +145,8 @@ extension CacheStore {
             switch answer {
             case .saved(let system): tag = system.changeTag
             case .deleted(let tombstoneTag): tag = tombstoneTag
-            case .failed: tag = nil
+            // A state that this device knows now and has not fetched, perhaps its own save, whose answer was lost.
+            case .failed(_, let server): tag = server?.system?.changeTag
             }
             if let tag { tags[item.change.id.zoneID, default: []].append(tag) }
         }

@@ -119,7 +119,8 @@ extension CacheStore {
     /// The common ancestor of both versions as far as this device knows it. It includes values of
     /// the service that this device sent earlier without getting an answer.
     ///
-    /// - Returns: also whether the service has a value that is neither of these nor this device's own.
+    /// - Returns: also whether the service has a value that is neither of these nor this device's own, or lacks one that
+    ///   may have been sent.
     private func ancestor(
         of client: RecordSnapshot, _ server: RecordSnapshot, _ row: PendingRow
     ) -> (RecordSnapshot?, hasForeignFields: Bool) {
@@ -130,19 +131,30 @@ extension CacheStore {
         var hasForeignFields = false
         let names = Set(
             (server.fields + client.fields + ancestor.fields).map(\.name))
-        for name in names where server.field(name) != ancestor.field(name) && name != timesKey {
-            if earlier.contains(server.mark(ofField: name)) {
+        for name in names where name != timesKey {
+            if server.field(name) == ancestor.field(name) {
+                // What was sent is not there, as far as it was not edited since: if it arrived, somebody took it back.
+                if server.field(name) != client.field(name),
+                    !earlier.contains(server.mark(ofField: name))
+                {
+                    hasForeignFields = true
+                }
+            } else if earlier.contains(server.mark(ofField: name)) {
                 ancestor.replace(name, from: server)
             } else if server.field(name) != client.field(name) {
                 hasForeignFields = true
             }
         }
-        if server.parentRecordName != ancestor.parentRecordName {
-            if earlier.contains(server.parentMark) {
-                ancestor.parentRecordName = server.parentRecordName
-            } else if server.parentRecordName != client.parentRecordName {
+        if server.parentRecordName == ancestor.parentRecordName {
+            if server.parentRecordName != client.parentRecordName,
+                !earlier.contains(server.parentMark)
+            {
                 hasForeignFields = true
             }
+        } else if earlier.contains(server.parentMark) {
+            ancestor.parentRecordName = server.parentRecordName
+        } else if server.parentRecordName != client.parentRecordName {
+            hasForeignFields = true
         }
         return (row.base == nil && ancestor.fields.isEmpty ? nil : ancestor, hasForeignFields)
     }
@@ -203,10 +215,12 @@ extension CacheStore {
     private func rebase(
         _ row: inout PendingRow, on server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
-        // The service still has the record that was deleted here.
+        // The service still has the record that was deleted here; where no times travel with records, only this device
+        // knows that.
         row.isMadeAnew =
             try row.isMadeAnew
-            && isMadeAnew(record(server.id.name, zone, database), after: server)
+            && (fieldTimesKey(ofType: server.type) == nil
+                || isMadeAnew(record(server.id.name, zone, database), after: server))
         row.base = server
         row.earlier = []
         row.delivery = .notSent

@@ -13,9 +13,12 @@ extension CacheStore {
         try setText("\(nowMilliseconds)", named: lossName(of: zone), database)
     }
 
-    /// When this device last learned that the service lost history of the zone; nil if never.
+    /// When this device last learned that the service lost history of the zone, or of the database: what happened in a zone
+    /// after its token here is not told by it; nil if never.
     func lossMilliseconds(in zone: ZoneRow, _ database: Database) throws -> Int64? {
-        try text(named: lossName(of: zone), database).flatMap { Int64($0) }
+        try [lossName(of: zone), Self.databaseLossName].compactMap {
+            try text(named: $0, database).flatMap { Int64($0) }
+        }.max()
     }
 
     func forgetLoss(in zone: ZoneRow, _ database: Database) throws {
