@@ -58,7 +58,7 @@ import Testing
         }
         // Nobody else asks for it but to wait until it is here.
         let asset = try await tablet.cache.asset("image", of: id("a"))
-        #expect(try Data(contentsOf: asset.fileURL) == bytes)
+        #expect(try Data(contentsOf: asset.fileURL) == content("a", 900_000))
         let offsets = tablet.transfers.downloadOffsets
         #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
         await tablet.cache.stop()
@@ -88,34 +88,9 @@ import Testing
         for url in [folder, photo] { try FileManager.default.removeItem(at: url) }
     }
 
-    @Test func cutDownloadGoesOnAfterARestart() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        let bytes = content("a", 900_000)
-        try phone.savePhoto("a", bytes)
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
-        tablet.transport.change { $0.cutsAfter = 400_000 }
-        let error = await #expect(throws: CacheError.self) {
-            try await tablet.cache.asset("image", of: id("a"))
-        }
-        #expect(error?.code == .notSynced)
-        try tablet.restart()
-        // What is not whole is kept, and shown to nobody.
-        try await tablet.cache.keeper.tidy()
-        #expect(try tablet.image("a") == nil)
-        var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
-        let asset = try await tablet.cache.asset("image", of: id("a"))
-        #expect(try Data(contentsOf: asset.fileURL) == bytes)
-        let offsets = tablet.transfers.downloadOffsets
-        #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
-        let transfer = try #require(await transfers.next())
-        #expect(transfer.recordID == id("a") && !transfer.isUpload)
-        #expect(transfer.movedBytes > offsets[1] && transfer.totalBytes == 900_000)
-    }
-
-    @Test func partOfADownloadGoesWithItsRecord() async throws {
+    /// The tablet has the first part of a photo of the phone's.
+    private func devicesWithCutDownload() async throws -> (phone: CloudDevice, tablet: CloudDevice)
+    {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -124,9 +99,31 @@ import Testing
         try await tablet.cache.sync()
         try await tablet.cache.keeper.tidy()
         tablet.transport.change { $0.cutsAfter = 400_000 }
-        await #expect(throws: CacheError.self) {
+        let error = await #expect(throws: CacheError.self) {
             try await tablet.cache.asset("image", of: id("a"))
         }
+        #expect(error?.code == .notSynced)
+        return (phone, tablet)
+    }
+
+    @Test func cutDownloadGoesOnAfterARestart() async throws {
+        let (_, tablet) = try await devicesWithCutDownload()
+        try tablet.restart()
+        // What is not whole is kept, and shown to nobody.
+        try await tablet.cache.keeper.tidy()
+        #expect(try tablet.image("a") == nil)
+        var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
+        let asset = try await tablet.cache.asset("image", of: id("a"))
+        #expect(try Data(contentsOf: asset.fileURL) == content("a", 900_000))
+        let offsets = tablet.transfers.downloadOffsets
+        #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
+        let transfer = try #require(await transfers.next())
+        #expect(transfer.recordID == id("a") && !transfer.isUpload)
+        #expect(transfer.movedBytes > offsets[1] && transfer.totalBytes == 900_000)
+    }
+
+    @Test func partOfADownloadGoesWithItsRecord() async throws {
+        let (phone, tablet) = try await devicesWithCutDownload()
         // As long as a record has it, it can go on.
         for _ in 1...2 { try await tablet.cache.keeper.tidy() }
         #expect(try tablet.assetFiles().count == 1)
@@ -138,16 +135,7 @@ import Testing
     }
 
     @Test func partOfADownloadGoesWhenTheFileIsHere() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", content("a", 900_000))
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
-        tablet.transport.change { $0.cutsAfter = 400_000 }
-        await #expect(throws: CacheError.self) {
-            try await tablet.cache.asset("image", of: id("a"))
-        }
+        let (_, tablet) = try await devicesWithCutDownload()
         // The same photo, from a file of the tablet's.
         try tablet.savePhoto("a", content("a", 900_000))
         try await tablet.cache.sync()
