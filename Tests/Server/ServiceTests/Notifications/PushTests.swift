@@ -109,7 +109,12 @@ import Testing
         limits.pushesAtOnce = 1
         let world = World(
             limits: limits, pushDelivery: script,
-            sleep: { seconds in if seconds >= 1 { pauses.withLock { $0.append(seconds) } } })
+            sleep: { seconds in
+                // The outboxes' sweep, of which nothing is looked at here: without a pause it would have a thread for itself.
+                if seconds == 10 { try await Task.sleep(for: .seconds(600)) }
+                if seconds >= 1 { pauses.withLock { $0.append(seconds) } }
+                await Task.yield()
+            })
         let phone = try await world.person("alice")
         try await register(phone.at("tablet"))
         try await phone.subscribe([Make.query("q")])
@@ -123,7 +128,7 @@ import Testing
             names.append(received?.recordName)
         }
         #expect(names == ["a", "a", "a", "b", "c", "c", "c", "c", "c", "d"])
-        #expect(pauses.withLock { $0.filter { $0 != 10 } } == [1, 30, 1, 2, 4, 8])
+        #expect(pauses.withLock { $0 } == [1, 30, 1, 2, 4, 8])
     }
 
     /// Nobody waits for the push service, and what waits for it has a limit.
