@@ -3,7 +3,7 @@ import Synchronization
 
 /// The connections of databases in memory that nobody has any more, for the next databases of a simulation.
 ///
-/// What a new database costs is its connection, which prepares each statement once: a third of a world's time. One that
+/// What a new database costs is its connection, which prepares each statement once (Documentation/Simulation.md). One that
 /// has a new database's content again answers as that does; its statements are prepared.
 package final class SpareConnections<Companion: Sendable>: Sendable {
     private struct Spare {
