@@ -50,9 +50,10 @@ struct SalvagedChanges {
     }
 
     private mutating func read(_ database: Database) {
-        for row in Self.rows("SELECT rowid, name, value FROM flag WHERE database = 0", database) {
+        for row in Self.rows("SELECT 0, name, value FROM flag WHERE database = 0", database) {
             flags.append((row[1], row[2]))
         }
+        checkOwner()
         for row in Self.rows("SELECT 0, type, key FROM encryptedField", database) {
             encryptedFields.append((row[1], row[2]))
         }
@@ -86,6 +87,17 @@ struct SalvagedChanges {
                 unreadable.append((scope, id))
             }
         }
+    }
+
+    /// Keeps of the two texts with the user's name the one that is whole.
+    private mutating func checkOwner() {
+        let (name, check) = (CacheFlag.userRecordName.rawValue, CacheFlag.userCheck.rawValue)
+        let owner = OwnerCheck.owner(
+            name: flags.first { $0.name == name }?.value,
+            check: flags.first { $0.name == check }?.value)
+        flags.removeAll { $0.name == name || $0.name == check }
+        guard let owner else { return }
+        flags += [(name, owner), (check, OwnerCheck(owner).text)]
     }
 
     /// The files of unsent changes. A file that is at the service can be downloaded again; the name

@@ -172,6 +172,8 @@ enum CacheFlag: String {
     case isSubscriptionSaved
     /// The file's user.
     case userRecordName
+    /// The user's name once more, with its digest: see `OwnerCheck`.
+    case userCheck
     /// The database's change token has expired.
     case isDatabaseTokenExpired
     /// By how many milliseconds the service's clock is ahead of this device's.
@@ -191,6 +193,6 @@ enum CacheFlag: String {
     case lastSend
 
     var isOfFile: Bool {
-        [.userRecordName, .isDisabled, .isMadeByNobody, .account].contains(self)
+        [.userRecordName, .userCheck, .isDisabled, .isMadeByNobody, .account].contains(self)
     }
 }

@@ -39,23 +39,6 @@ extension CacheStore {
             .flatMap { Int64($0.dropFirst("version ".count)) }
     }
 
-    /// Sets the file's user, if it has none yet.
-    ///
-    /// - Returns: whether the file belongs to this user.
-    func claim(for userRecordName: String) throws -> Bool {
-        let owner = try read { try flag(CacheFlag.userRecordName, $0) }
-        if let owner { return owner == userRecordName }
-        return try file.write { database in
-            // Another process may have set the user first.
-            if let owner = try flag(CacheFlag.userRecordName, database) {
-                return owner == userRecordName
-            }
-            guard try flag(CacheFlag.isMadeByNobody, database) == nil else { return false }
-            try setFlag(CacheFlag.userRecordName, userRecordName, database)
-            return true
-        }
-    }
-
     func setEnabled(_ isEnabled: Bool) throws {
         try file.write { database in
             try setFlag(CacheFlag.isDisabled, isEnabled ? nil : "1", database)

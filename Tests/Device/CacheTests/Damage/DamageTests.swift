@@ -188,6 +188,45 @@ import Testing
         try FileManager.default.removeItem(atPath: aside)
     }
 
+    /// SQLite does not notice a flipped byte in a value: the file would be another account's.
+    @Test(arguments: ["userRecordName", "userCheck"])
+    func damagedNameOfTheUserIsNoOtherAccount(_ flag: String) async throws {
+        let cloud = RealService(pageSize: 100)
+        let phone = try await device(cloud, recordCount: 20)
+        try phone.restart {
+            try DatabaseQueue(path: phone.path).write {
+                try $0.execute(
+                    sql: "UPDATE flag SET value = '9' || value WHERE name = ?", arguments: [flag])
+            }
+        }
+        await #expect(throws: (any Error).self) { try await phone.cache.sync() }
+        try phone.restart()
+        #expect(try await phone.cache.status().userRecordName == cloud.userRecordName())
+        let report = try #require(try report(phone))
+        guard case .fileDamaged(let aside, let saves, let deletions, _) = report.event else {
+            return
+        }
+        #expect(saves.count == 2 && deletions.count == 1)
+        try phone.cache.restore(report)
+        try await phone.sync()
+        #expect(try await phone.texts() == cloud.texts())
+        try FileManager.default.removeItem(atPath: aside)
+    }
+
+    /// A file that an earlier version made has a user without a check.
+    @Test func userWithoutACheckIsKept() async throws {
+        let cloud = RealService(pageSize: 100)
+        let phone = try await device(cloud, recordCount: 1)
+        try phone.restart {
+            try DatabaseQueue(path: phone.path).write {
+                try $0.execute(sql: "DELETE FROM flag WHERE name = 'userCheck'")
+            }
+        }
+        try await phone.sync()
+        #expect(try await phone.texts() == cloud.texts())
+        #expect(try await phone.cache.reports().isEmpty)
+    }
+
     /// A process dies between the steps of putting the file aside.
     @Test(arguments: ["moved", "half moved", "not moved"])
     func killedWhileReplacingGoesOn(_ place: String) async throws {
