@@ -3,7 +3,8 @@ import StratusRecords
 /// How the sync layer recovers from an error: one table for all codes.
 ///
 /// A code can concern the whole request or one item of it: see ``forRequest(_:)``, and
-/// ``forSave(_:)``, ``forDelete(_:)`` and ``forZone(_:)``.
+/// ``forSave(_:)``, ``forUpload(_:)``,
+/// ``forDelete(_:)`` and ``forZone(_:)``.
 public enum RecoveryAction: Hashable, Sendable {
     /// Retry with backoff without limit: the network is missing.
     case awaitNetwork
@@ -79,6 +80,15 @@ extension RecoveryAction {
         // The record that a reference needs may be in a later batch.
         case .changeTokenExpired, .partialFailure, .referenceViolation: .retryWithinBound
         default: forRequest(code)
+        }
+    }
+
+    /// The recovery action when a file of a record could not be uploaded.
+    public static func forUpload(_ code: FrameworkErrorCode) -> RecoveryAction {
+        switch code {
+        // The upload is unknown, as after its time: nothing is said of the record.
+        case .unknownItem: .retryWithinBound
+        default: forSave(code)
         }
     }
 

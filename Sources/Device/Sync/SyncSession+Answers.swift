@@ -255,7 +255,10 @@ extension SyncSession {
     private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemVerdict {
         guard let failure = outcome.failure else { return .confirmed }
         let change = outcome.change
-        switch recovery(for: change.kind, failure.code) {
+        let recovery =
+            outcome.isUpload
+            ? recovery(forUpload: failure.code) : recovery(for: change.kind, failure.code)
+        switch recovery {
         case .confirm: return .confirmed
         case .resolveConflict:
             return change.conflictRounds < settings.maximumConflictRounds

@@ -13,6 +13,10 @@ extension SyncSession {
         return kind == .save ? .forSave(code) : .forDelete(code)
     }
 
+    func recovery(forUpload code: FrameworkErrorCode) -> RecoveryAction {
+        settings.failurePolicy == .heal ? .forUpload(code) : .forReportingItem(code)
+    }
+
     package func recovery(forZone code: FrameworkErrorCode) -> RecoveryAction {
         settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
     }

@@ -121,9 +121,12 @@ public struct ItemOutcome: Hashable, Sendable {
     public var change: PendingChange
     /// The item's failure; nil when the service confirmed the change.
     public var failure: SyncFailure?
+    /// Whether it is the outcome of uploading a file of the record, before the record is sent.
+    public var isUpload: Bool
 
-    public init(_ change: PendingChange, failure: SyncFailure? = nil) {
+    public init(_ change: PendingChange, failure: SyncFailure? = nil, isUpload: Bool = false) {
         self.change = change
         self.failure = failure
+        self.isUpload = isUpload
     }
 }

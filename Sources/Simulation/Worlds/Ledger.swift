@@ -75,6 +75,11 @@ struct Ledger {
         }
     }
 
+    /// What may have been deleted where nobody remembers deletions any more is not promised: the app was told, and has it.
+    mutating func givenUp(_ key: Key, life: Int64) {
+        change(key, life) { $0.isPromised = false }
+    }
+
     /// What a user does, and did, to another's zone is not promised any more: they left it.
     mutating func left(owner: Int, by user: Int) {
         leavers.insert(user)
@@ -181,7 +186,8 @@ struct Ledger {
         let promised = edits.filter(\.isPromised).map(\.stamp).max() ?? .min
         var allowed = edits.filter { $0.stamp >= promised }
         if !isDecidedByTime {
-            let last = Dictionary(edits.map { ($0.device, $0.number) }) { $1 }
+            let last = Dictionary(
+                edits.filter(\.isPromised).map { ($0.device, $0.number) }) { $1 }
             allowed = edits.filter { !$0.isPromised || last[$0.device] == $0.number }
         }
         if promised == .min, found == nil { return nil }

@@ -73,9 +73,20 @@ extension SimulationRun {
                 if zone.ownerName == userRecordNames[0] { strangers.remove(device.user) }
                 if zone.zoneName == Plan.goneZone { goneZones.remove(device.user) }
             }
+            if case .editOfDeletedRecord(let client) = report.event { giveUp(client, of: device) }
         }
         try await cache.acknowledge(reports)
         return troubles
+    }
+
+    /// Where the service has forgotten deletions, a new record whose save had no answer may have arrived and been deleted:
+    /// the app is told, and has it.
+    private func giveUp(_ client: CKRecord, of device: SimulatedDevice) {
+        guard client.recordChangeTag == nil, sleptSeconds >= SimulatedCloud.tombstoneSeconds,
+            let record = Int(client.recordID.recordName.dropFirst()), let life = client["life"] as Int64?
+        else { return }
+        let (key, id, _) = place(record, of: device)
+        if id == client.recordID { ledger.givenUp(key, life: life) }
     }
 
     private func syncedOnce(

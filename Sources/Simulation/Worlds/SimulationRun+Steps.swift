@@ -51,6 +51,7 @@ extension SimulationRun {
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))
         case .jump(let seconds):
             world.jump(seconds: Double(seconds))
+            sleptSeconds += seconds
             if wasRestored, seconds >= SimulatedCloud.tombstoneSeconds {
                 ledger.areDeletionsForgotten = true
             }

@@ -25,6 +25,8 @@ final class SimulationRun {
     var strangers: Set<Int> = []
     /// Whether an older copy of the service was put back.
     var wasRestored = false
+    /// How long everybody slept in all.
+    var sleptSeconds = 0
     /// Users who deleted the zone that nobody makes again.
     var goneZones: Set<Int> = []
 

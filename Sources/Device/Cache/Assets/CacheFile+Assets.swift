@@ -14,6 +14,14 @@ extension CacheFile {
     }
 
     func add(_ asset: KeptFile, _ database: Database) throws {
+        // Another file with the same bytes, as one that was downloaded before they were saved here: without a row it
+        // would stay until the thorough look at the next opening.
+        try database.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO asset (key, file, sizeBytes)
+                SELECT 'former:' || file, file, sizeBytes FROM asset WHERE key = ? AND file <> ?
+                """
+        ).execute(arguments: [asset.key, asset.file])
         try database.cachedStatement(
             sql: """
                 INSERT INTO asset (key, file, sizeBytes) VALUES (?, ?, ?)

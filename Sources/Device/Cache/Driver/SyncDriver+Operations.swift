@@ -185,6 +185,7 @@ extension SyncDriver {
                 hasPendingChanges: try store.hasSendable(withholding: session.withheldOwners),
                 at: now)
         }
+        if outcome.hasUnwantedZone { try absorbBacklog() }
         finish(outcome)
     }
 
@@ -209,7 +210,7 @@ extension SyncDriver {
     ) throws {
         let outcomes = zip(batch, answers).map { item, answer in
             if case .failed(let failure, _) = answer {
-                return ItemOutcome(item.change, failure: failure)
+                return ItemOutcome(item.change, failure: failure, isUpload: !wereSent)
             }
             return ItemOutcome(item.change)
         }

@@ -43,6 +43,10 @@ extension CacheStore {
     /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
     /// is still pending did not arrive.
     func heardOfUnanswered(in zone: ZoneRow, _ database: Database) throws {
+        // Not found: a deletion without a tag would delete what others made under the name since.
+        try database.cachedStatement(
+            sql: "DELETE FROM pending WHERE zone = ? AND kind = 1 AND baseSystem IS NULL"
+        ).execute(arguments: [zone.key])
         try database.cachedStatement(
             sql: "UPDATE pending SET isUncertain = 0 WHERE zone = ? AND isUncertain <> 0"
         ).execute(arguments: [zone.key])

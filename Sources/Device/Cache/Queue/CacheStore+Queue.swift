@@ -47,6 +47,8 @@ extension CacheStore {
                     var row = try pending(id.name, zone, database),
                     row.sequence == item.sequence
                 else { continue }
+                // The record was edited or deleted while the file of a former edit was uploaded.
+                if !wereSent, row.change.generation != item.change.generation { continue }
                 if case .failed(let failure, _) = answer {
                     row.noteDelivery(of: failure)
                     try update(row, database)
@@ -114,6 +116,10 @@ extension CacheStore {
             row.earlier = []
             row.delivery = .notSent
         case .deleted, .failed:
+            if case .deleted(let tag) = answer {
+                let version = tag.flatMap { RecordSnapshot.SystemFields.version(ofTag: $0) }
+                try noteDeletion(of: item.change.id, version: version, database)
+            }
             if isLatest { return try removePending(row, database) }
             // The zone's changes have not reported the deletion of the former record yet.
             row.base = nil

@@ -111,6 +111,8 @@ struct CacheOutcome: Sendable {
     var haltReason: String?
     /// Zones that must be fetched, because the failure did not include their change.
     var staleZones: Set<ZoneID> = []
+    /// Whether a zone must be deleted at the service.
+    var hasUnwantedZone = false
 }
 
 extension CacheEvent {

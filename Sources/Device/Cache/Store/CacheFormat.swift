@@ -26,6 +26,7 @@ enum CacheFormat {
             .init("times of deletions", sql: timesOfDeletions),
             .init("deleted records", sql: deletedRecords),
             .init("hashes of names") { try findByHash($0) },
+            .init("versions of deletions", sql: versionsOfDeletions),
         ],
         unmarkedFormats: 1...2)
 
@@ -229,6 +230,11 @@ enum CacheFormat {
     // tombstone.madeAnew: when the deleted record was made under the name of one deleted before, in milliseconds since
     // 1970; NULL for the first of its name.
     private static let deletedRecords = "ALTER TABLE tombstone ADD COLUMN madeAnew INTEGER;"
+
+    // tombstone.version: the zone's version at which the service confirmed the deletion; the largest number for one that
+    // the zone's changes told, 0 for a record that never was at the service, NULL for a deletion that the service did not
+    // confirm, or lost.
+    private static let versionsOfDeletions = "ALTER TABLE tombstone ADD COLUMN version INTEGER;"
 
     /// The database of the zones of an owner: zones of an owner other than the user are in the
     /// shared database.

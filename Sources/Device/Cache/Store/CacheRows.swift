@@ -82,6 +82,11 @@ struct PendingRow {
         delivery != .notSent && (change.kind == .delete || base?.system == nil || isMadeAnew)
     }
 
+    /// Whether it makes a record that the service has not got, and had none of that name.
+    var isNeverSent: Bool {
+        change.kind == .save && base == nil && delivery == .notSent && !isMadeAnew
+    }
+
     /// The number of columns.
     static let columnCount = 16
 

@@ -220,7 +220,8 @@ extension CacheStore {
         row.isMadeAnew =
             try row.isMadeAnew
             && (fieldTimesKey(ofType: server.type) == nil
-                || isMadeAnew(record(server.id.name, zone, database), after: server))
+                ? row.base != nil || row.delivery == .notSent
+                : isMadeAnew(record(server.id.name, zone, database), after: server))
         row.base = server
         row.earlier = []
         row.delivery = .notSent

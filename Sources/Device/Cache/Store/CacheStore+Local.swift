@@ -177,7 +177,7 @@ extension CacheStore {
             return pending.change.kind == .delete
                 && (pending.base != nil || pending.delivery != .notSent)
         }
-        return try base == nil && hasTombstone(of: edit.id, database)
+        return try base == nil && wasThere(edit.id, database)
     }
 
     /// Sets the time of an edit, also in the edit-date field; always later than the edit before it,
@@ -208,8 +208,16 @@ extension CacheStore {
     ) throws -> Bool {
         guard let old = try record(name, zone, database) else { return false }
         try refuseIfNewer(old)
+        let pending = try pending(name, zone, database)
+        if let pending, pending.isNeverSent {
+            // After a loss others may have the record, although this device makes it again.
+            let isKnownThere = try lossMilliseconds(in: zone, database) != nil
+            try removeRecord(name, zone, deleted: now, isKnownThere: isKnownThere, database)
+            try removePending(pending, database)
+            return true
+        }
         try removeRecord(name, zone, deleted: now, database)
-        if var row = try pending(name, zone, database) {
+        if var row = pending {
             row.change = row.change.followed(by: .delete)
             row.editedMilliseconds = now
             row.failure = nil

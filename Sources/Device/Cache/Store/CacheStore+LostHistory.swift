@@ -37,9 +37,13 @@ extension CacheStore {
             guard let row = try zone(id, database) else { return }
             // Rows of an unfinished full fetch may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
-            try setLastIntactVersion(
-                [known, lastIntactVersion].compactMap(\.self).min(), of: row, database)
-            if lastIntactVersion != nil { try noteLoss(in: row, database) }
+            let intact = [known, lastIntactVersion].compactMap(\.self).min()
+            try setLastIntactVersion(intact, of: row, database)
+            if let lastIntactVersion, let intact {
+                try noteLoss(in: row, database)
+                try noteLostDeletions(in: id, after: lastIntactVersion, database)
+                try keepTags(through: intact, of: row, database)
+            }
             try database.execute(
                 sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
@@ -84,11 +88,8 @@ extension CacheStore {
         let isCommon = server.system.map { !history.contains($0) } ?? false
         guard let here = try record(server.id.name, zone, database) else {
             // It was here, and the service had it before the backup: its deletion came later.
-            guard isCommon,
-                try createsZones
-                    ? hasTombstone(of: server.id, database)
-                    : deletionMilliseconds(of: server.id, database) != nil,
-                try !isMadeAnew(server, database)
+            guard isCommon, let deletion = try lostDeletion(of: server.id, database),
+                createsZones || deletion.milliseconds != nil, try !isMadeAnew(server, database)
             else { return false }
             try queue(
                 .delete, server.id.name, zone, base: server,

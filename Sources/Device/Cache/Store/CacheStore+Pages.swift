@@ -67,14 +67,18 @@ extension CacheStore {
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
-            let isPlain = lost == nil && !hasLoss
+            func isPlain(_ row: FetchedRow) throws -> Bool {
+                guard lost == nil else { return false }
+                guard hasLoss else { return true }
+                return try repeatableMilliseconds(row.name, zone, database) == nil
+            }
             // The type whose records are kept as they come, as was just found.
             var keptType: String?
             outcome.fetched = FetchedRows(zone: zone.id)
             var types = try file.types(database)
             let writer = try FetchedRowWriter(zone, database)
             for fetched in inOrderOfRows(page, of: zone) {
-                if isPlain, case .row(let row) = fetched,
+                if case .row(let row) = fetched, try isPlain(row),
                     keptType == row.type || isKeptAsItCame(row),
                     try !(hasPending && pending(row.name, zone, database) != nil),
                     try insert(row, zone, by: writer, &types, database)
@@ -105,6 +109,10 @@ extension CacheStore {
             for name in page.deletedNames {
                 let created = page.createdMillisecondsOfDeleted[name]
                 if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
+                if try pending(name, zone, database) == nil {
+                    let id = RecordID(name: name, zoneID: zone.id)
+                    try noteDeletion(of: id, version: .max, database)
+                }
                 try meetDeletion(of: name, zone, &outcome, database)
             }
             if !page.records.isEmpty || !page.deletedNames.isEmpty {
@@ -114,6 +122,9 @@ extension CacheStore {
             try noteProgress(page, of: zone, database)
             if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
             try setToken(page, of: zone, database)
+            outcome.hasUnwantedZone = try deleteEmptied(
+                zone, hasRepeated: !returned.isEmpty, moreComing: page.moreComing, &outcome,
+                database)
         }
     }
 

@@ -127,11 +127,14 @@ extension CacheStore {
 
     /// Removes a record, and adds its tombstone.
     ///
-    /// - Parameter milliseconds: when it was deleted here; nil if it was deleted elsewhere.
+    /// - Parameters:
+    ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
+    ///   - isKnownThere: false for a record that never was at the service.
     /// - Returns: whether the record was here.
     @discardableResult
     func removeRecord(
-        _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil, _ database: Database
+        _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil,
+        isKnownThere: Bool = true, _ database: Database
     ) throws -> Bool {
         let statement = try database.cachedStatement(
             sql: """
@@ -145,8 +148,10 @@ extension CacheStore {
         else { return false }
         let removed = try RecordSnapshot(row, id: id, type: row[1], at: 2)
         try maintain(.removed, row[0], id, database)
+        let version: Int64? = milliseconds == nil ? .max : isKnownThere ? nil : 0
         try addTombstone(
-            zone.id, name, deleted: milliseconds, madeAnew: madeAnewMilliseconds(removed), database)
+            zone.id, name, deleted: milliseconds, madeAnew: madeAnewMilliseconds(removed),
+            version: version, database)
         return true
     }
 

@@ -36,8 +36,7 @@ extension CacheStore {
         of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
         guard
-            let deleted = try deletionMilliseconds(of: server.id, database)
-                ?? deletionMilliseconds(ofZone: server.id.zoneID, database),
+            let deleted = try repeatableMilliseconds(server.id.name, zone, database),
             wasThere(server, at: deleted), try !isMadeAnew(server, database)
         else { return false }
         try queue(
@@ -99,20 +98,60 @@ extension CacheStore {
         return oldest <= milliseconds
     }
 
-    /// When a record was deleted on this device; nil if it was deleted elsewhere.
-    func deletionMilliseconds(of id: RecordID, _ database: Database) throws -> Int64? {
-        try deletionMilliseconds(id.zoneID, id.name, database)
+    /// When a record was deleted on this device, itself or with its zone, in a way that the service does not tell others
+    /// as far as is known; nil if it was not.
+    func repeatableMilliseconds(
+        _ name: String, _ zone: ZoneRow, _ database: Database
+    ) throws -> Int64? {
+        if let deletion = try lostDeletion(of: RecordID(name: name, zoneID: zone.id), database),
+            let milliseconds = deletion.milliseconds
+        {
+            return milliseconds
+        }
+        // The loss of another zone's history says nothing of this one's deletion.
+        guard try text(named: lossName(of: zone), database) != nil else { return nil }
+        return try deletionMilliseconds(ofZone: zone.id, database)
     }
 
-    private func deletionMilliseconds(
-        _ zone: ZoneID, _ name: String, _ database: Database
-    ) throws -> Int64? {
+    /// A deletion that the service did not confirm, or lost; nil if there is none.
+    ///
+    /// - Returns: also when it was made here; nil if it was made elsewhere.
+    func lostDeletion(
+        of id: RecordID, _ database: Database
+    ) throws -> (milliseconds: Int64?, Void)? {
         let statement = try database.cachedStatement(
             sql: """
                 SELECT deleted FROM tombstone
-                WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
+                WHERE \(isHere) AND owner = ? AND zone = ? AND name = ? AND version IS NULL
                 """)
-        return try Int64.fetchOne(statement, arguments: [zone.ownerName, zone.name, name])
+        return try Row.fetchOne(
+            statement, arguments: [id.zoneID.ownerName, id.zoneID.name, id.name]
+        ).map { (try $0.decode(Int64?.self, atIndex: 0), ()) }
+    }
+
+    /// Notes that the service has the deletion of a record.
+    ///
+    /// - Parameter version: the zone's version of it; nil when it had no such record.
+    func noteDeletion(
+        of id: RecordID, version: Int64?, _ database: Database
+    ) throws {
+        try database.cachedStatement(
+            sql: """
+                UPDATE tombstone SET version = ?
+                WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
+                """
+        ).execute(arguments: [version, id.zoneID.ownerName, id.zoneID.name, id.name])
+    }
+
+    /// Notes that the service lost the deletions in a zone after a version.
+    func noteLostDeletions(
+        in zone: ZoneID, after version: Int64, _ database: Database
+    ) throws {
+        try database.execute(
+            sql: """
+                UPDATE tombstone SET version = NULL
+                WHERE \(isHere) AND owner = ? AND zone = ? AND version > ?
+                """, arguments: [zone.ownerName, zone.name, version])
     }
 
     // MARK: Zones
@@ -122,7 +161,13 @@ extension CacheStore {
     /// When a zone was deleted on this device; nil if it was deleted elsewhere, and in the shared
     /// database, where leaving a zone deletes nothing in it.
     func deletionMilliseconds(ofZone id: ZoneID, _ database: Database) throws -> Int64? {
-        createsZones ? try deletionMilliseconds(id, "", database) : nil
+        guard createsZones else { return nil }
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT deleted FROM tombstone
+                WHERE \(isHere) AND owner = ? AND zone = ? AND name = ''
+                """)
+        return try Int64.fetchOne(statement, arguments: [id.ownerName, id.name])
     }
 
     /// Notes that the service has now lost history of the database.
@@ -139,6 +184,32 @@ extension CacheStore {
             deleted <= lost
         else { return }
         try noteLoss(in: row, database)
+        try setText("whole", named: returnedName(of: row), database)
+    }
+
+    private func returnedName(of row: ZoneRow) -> String { "returned/\(row.key)" }
+
+    /// Deletes a zone again after a fetch of all its changes, when records of it were deleted again and nothing is left.
+    /// A zone that came back without records may be a new one, and stays.
+    ///
+    /// - Parameter hasRepeated: whether records were deleted again in this page.
+    /// - Returns: whether it is to be deleted.
+    func deleteEmptied(
+        _ row: ZoneRow, hasRepeated: Bool, moreComing: Bool, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws -> Bool {
+        guard let known = try text(named: returnedName(of: row), database) else { return false }
+        if hasRepeated { try setText("emptied", named: returnedName(of: row), database) }
+        if moreComing { return false }
+        guard try !hasContent(row, database) else {
+            try setText(nil, named: returnedName(of: row), database)
+            return false
+        }
+        guard hasRepeated || known == "emptied" else { return false }
+        try setText(nil, named: returnedName(of: row), database)
+        _ = try removeContent(of: row, deleted: nil, &outcome, database)
+        try setUnwanted(row, database)
+        return true
     }
 
     private func generationName(of row: ZoneRow) -> String { "generation/\(row.key)" }

@@ -73,20 +73,34 @@ extension CacheStore {
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
+    /// Whether a record that was deleted has been at the service.
+    func wasThere(_ id: RecordID, _ database: Database) throws -> Bool {
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM tombstone
+                    WHERE \(isHere) AND owner = ? AND zone = ? AND name = ? AND version IS NOT 0)
+                """)
+        return try Bool.fetchOne(
+            statement, arguments: [id.zoneID.ownerName, id.zoneID.name, id.name]) ?? false
+    }
+
     /// - Parameters:
     ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
     ///   - madeAnew: when the deleted record was created again; nil for the first of its name.
+    ///   - version: where the service has the deletion; see `CacheFormat.versionsOfDeletions`.
     func addTombstone(
         _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, madeAnew: Int64? = nil,
-        _ database: Database
+        version: Int64? = nil, _ database: Database
     ) throws {
         try database.cachedStatement(
             sql: """
-                INSERT OR REPLACE INTO tombstone (database, owner, zone, name, deleted, madeAnew)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO tombstone
+                    (database, owner, zone, name, deleted, madeAnew, version)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            scope.rawValue, zone.ownerName, zone.name, name, milliseconds, madeAnew,
+            scope.rawValue, zone.ownerName, zone.name, name, milliseconds, madeAnew, version,
         ])
     }
 

@@ -1,4 +1,5 @@
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 
@@ -12,14 +13,9 @@ extension CacheStore {
     private func sentTagsName(of zone: ZoneRow) -> String { "sentTags/\(zone.key)" }
 
     /// The newest change tag of each epoch that this device got for saves and deletions since the zone's token.
-    ///
-    /// - Returns: none during a full fetch, which finds lost changes itself.
     func sentTags(of id: ZoneID) throws -> [String] {
         try read { database in
-            guard let zone = try zone(id, database),
-                try lastIntactVersion(of: zone, database) == nil
-            else { return [] }
-            return try sentTags(of: zone, database)
+            try zone(id, database).map { try sentTags(of: $0, database) } ?? []
         }
     }
 
@@ -30,20 +26,51 @@ extension CacheStore {
 
     /// Adds the tags of saves and deletions that were confirmed.
     func addSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
-        var newest = try sentTags(of: zone, database)
-        for tag in tags {
-            guard let version = RecordSnapshot.SystemFields.version(ofTag: tag) else { continue }
-            let epoch = tag[(tag.firstIndex(of: ".") ?? tag.endIndex)...]
-            if let index = newest.firstIndex(where: { $0.hasSuffix(epoch) }) {
-                let known = RecordSnapshot.SystemFields.version(ofTag: newest[index]) ?? 0
-                newest[index] = version > known ? tag : newest[index]
-            } else {
-                newest.append(tag)
-            }
+        try setSentTags(tags.reduce(into: sentTags(of: zone, database), add), of: zone, database)
+    }
+
+    /// Keeps the tags of all that is known here of the history that the service still had when it said so. The zone has
+    /// no token now: another restore before the next fetch shows only by them.
+    func keepTags(through version: Int64, of zone: ZoneRow, _ database: Database) throws {
+        var kept: [String] = []
+        func keep(_ tag: String) {
+            guard let known = RecordSnapshot.SystemFields.version(ofTag: tag), known <= version
+            else { return }
+            add(&kept, tag)
         }
+        try sentTags(of: zone, database).forEach(keep)
+        let rows = try Row.fetchCursor(
+            database.cachedStatement(
+                sql: "SELECT system FROM record WHERE zone = ? AND system IS NOT NULL"),
+            arguments: [zone.key])
+        while let row = try rows.next() {
+            let system = try row.withUnsafeData(atIndex: 0) { data in
+                try data?.withUnsafeBytes { try StoredSystem.decode($0) }
+            }
+            if let system { keep(system.changeTag) }
+        }
+        kept.sort { SystemFields.version(ofTag: $0) ?? 0 < SystemFields.version(ofTag: $1) ?? 0 }
+        try setSentTags(kept, of: zone, database)
+    }
+
+    private typealias SystemFields = RecordSnapshot.SystemFields
+
+    /// Adds a tag to the newest ones of each epoch.
+    private func add(_ newest: inout [String], _ tag: String) {
+        guard let version = SystemFields.version(ofTag: tag) else { return }
+        let epoch = tag[(tag.firstIndex(of: ".") ?? tag.endIndex)...]
+        if let index = newest.firstIndex(where: { $0.hasSuffix(epoch) }) {
+            let known = SystemFields.version(ofTag: newest[index]) ?? 0
+            newest[index] = version > known ? tag : newest[index]
+        } else {
+            newest.append(tag)
+        }
+    }
+
+    private func setSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
         try setText(
-            newest.suffix(Self.sentTagLimit).joined(separator: " "), named: sentTagsName(of: zone),
-            database)
+            tags.isEmpty ? nil : tags.suffix(Self.sentTagLimit).joined(separator: " "),
+            named: sentTagsName(of: zone), database)
     }
 
     /// Removes the tags: the zone's token covers all that was sent, or nothing of it is left.
@@ -105,7 +132,7 @@ extension CacheStore {
             named: Self.zonesTokensName, database)
     }
 
-    /// Removes the tokens: the database's own token covers them, or was dropped.
+    /// Removes the tokens: the database's own token covers them.
     func forgetZonesTokens(_ database: Database) throws {
         try setText(nil, named: Self.zonesTokensName, database)
     }

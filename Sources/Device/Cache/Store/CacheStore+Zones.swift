@@ -20,9 +20,15 @@ extension CacheStore {
         try file.write { database in
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
+            // Another restore before the next answer shows only by the tokens that are known here. Without a token they
+            // were what the service did not know.
+            if let token = try flag(CacheFlag.databaseToken, database), !token.isEmpty {
+                try addZonesToken(token, database)
+            } else {
+                try forgetZonesTokens(database)
+            }
             try setFlag(CacheFlag.databaseToken, nil, database)
             if lastIntactVersion != nil { try noteLossOfDatabase(database) }
-            try forgetZonesTokens(database)
             try setFlag(CacheFlag.isSubscriptionSaved, nil, database)
             try setFlag(
                 CacheFlag.isDatabaseTokenExpired, intact.map { "version \($0)" } ?? "1", database)
@@ -239,7 +245,7 @@ extension CacheStore {
         return isFull ? rows : rows.filter { doubted.contains($0.id) }
     }
 
-    private func hasContent(_ row: ZoneRow, _ database: Database) throws -> Bool {
+    func hasContent(_ row: ZoneRow, _ database: Database) throws -> Bool {
         try Bool.fetchOne(
             database,
             sql: """
@@ -331,6 +337,7 @@ extension CacheStore {
         // A new zone has no records to delete. Records that another device sends again are deleted
         // by repeatDeletion.
         try noteLoss(in: row, database)
+        try noteLostDeletions(in: row.id, after: 0, database)
         try database.execute(
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1", arguments: [row.key])
         try database.execute(
