@@ -29,6 +29,17 @@ import Testing
             483_971_390,
             [17, 18, 109, 113, 114, 116, 117, 118, 119, 120, 123, 125, 127, 130, 135, 136]
         ),
+        (
+            825_022_420,
+            [1, 2, 5, 9, 13, 16, 18, 19, 32, 39, 40, 67, 123, 124, 133, 134, 135, 160]
+        ), (551_822_473, [0, 5, 8, 9, 10, 16, 102, 114, 117, 119, 122, 123, 127]),
+        (
+            551_822_473,
+            [
+                0, 5, 8, 9, 10, 13, 15, 16, 57, 70, 73, 100, 101, 102, 104, 105, 106, 107, 108,
+                111, 112, 114, 115, 116, 118, 119, 120, 122, 123, 124, 125, 127,
+            ]
+        ),
     ]
 
     /// What is left of seeds when they are shrunk.
@@ -48,7 +59,7 @@ import Testing
     /// worlds, which keep them all without it.
     @Test(arguments: [
         (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.acknowledgesNothing, 1),
-        (.forgetsDeletedZones, 7),
+        (.forgetsDeletedZones, 239),
     ])
     func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)

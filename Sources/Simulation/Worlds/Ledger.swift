@@ -186,9 +186,12 @@ struct Ledger {
         let promised = edits.filter(\.isPromised).map(\.stamp).max() ?? .min
         var allowed = edits.filter { $0.stamp >= promised }
         if !isDecidedByTime {
+            // Each user's cache on a device has an end of its own.
             let last = Dictionary(
-                edits.filter(\.isPromised).map { ($0.device, $0.number) }) { $1 }
-            allowed = edits.filter { !$0.isPromised || last[$0.device] == $0.number }
+                edits.filter(\.isPromised).map { ([$0.device, "\($0.user)"], $0.number) }) { $1 }
+            allowed = edits.filter {
+                !$0.isPromised || last[[$0.device, "\($0.user)"]] == $0.number
+            }
         }
         if promised == .min, found == nil { return nil }
         if allowed.contains(where: { $0.number == found ?? Self.nothing }) { return nil }

@@ -168,6 +168,7 @@ extension CacheStore {
         DROP TRIGGER baseAssetsMade;
         DROP TRIGGER baseAssetsChanged;
         DROP TRIGGER baseAssetsGone;
+        ALTER TABLE pending DROP COLUMN isSentAgain;
         DROP TABLE assetReceipt;
         DROP TABLE assetUse;
         DROP TABLE asset;

@@ -92,6 +92,17 @@ import Testing
             SyncSession.verdict(on: ItemOutcome(weary, failure: failure)) == .setAside(failure))
     }
 
+    /// After its time an upload is unknown; the record may be there all the same.
+    @Test func unknownUploadIsTriedAgainWithinBound() {
+        let failure = SyncFailure(.unknownItem)
+        let change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
+        #expect(
+            SyncSession.verdict(on: ItemOutcome(change, failure: failure)) == .deletedElsewhere)
+        #expect(
+            SyncSession.verdict(on: ItemOutcome(change, failure: failure, isUpload: true))
+                == .countAttempt)
+    }
+
     @Test func otherItemsOfFailedAtomicBatchStayPending() {
         let culprit = SyncFailure(.invalidArguments)
         var session = SyncSession.sending()

@@ -234,7 +234,11 @@ enum CacheFormat {
     // tombstone.version: the zone's version at which the service confirmed the deletion; the largest number for one that
     // the zone's changes told, 0 for a record that never was at the service, NULL for a deletion that the service did not
     // confirm, or lost.
-    private static let versionsOfDeletions = "ALTER TABLE tombstone ADD COLUMN version INTEGER;"
+    // pending.isSentAgain: the service lost the record.
+    private static let versionsOfDeletions = """
+        ALTER TABLE tombstone ADD COLUMN version INTEGER;
+        ALTER TABLE pending ADD COLUMN isSentAgain INTEGER NOT NULL DEFAULT 0;
+        """
 
     /// The database of the zones of an owner: zones of an owner other than the user are in the
     /// shared database.

@@ -66,6 +66,9 @@ struct PendingRow {
     /// record, or nil if the service has confirmed that deletion, which the zone's changes may
     /// still report.
     var isMadeAnew: Bool
+    /// Whether the service lost the record and gets it again: others may have sent it too, and
+    /// deleted it since.
+    var isSentAgain: Bool
     var delivery: Delivery
 
     /// Whether the change may have reached the service. Stored before a batch is sent.
@@ -88,11 +91,11 @@ struct PendingRow {
     }
 
     /// The number of columns.
-    static let columnCount = 16
+    static let columnCount = 17
 
     static let columns = """
         sequence, pending.name, kind, generation, edited, baseType, baseSystem, baseParent, baseFields, \
-        earlier, rounds, attempts, errorCode, errorMessage, isMadeAnew, isUncertain
+        earlier, rounds, attempts, errorCode, errorMessage, isMadeAnew, isUncertain, isSentAgain
         """
 
     init(_ row: Row, zone: ZoneID) throws {
@@ -112,6 +115,7 @@ struct PendingRow {
         isMadeAnew = row[14]
         // Only this app's versions write the column; an unknown number is treated as the unknown.
         delivery = Delivery(rawValue: row[15]) ?? .unknown
+        isSentAgain = row[16]
     }
 }
 

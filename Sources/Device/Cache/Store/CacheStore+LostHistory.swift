@@ -142,11 +142,14 @@ extension CacheStore {
         // In the shared database its owner's device sends it again, but not this user's own edits.
         guard row?.change.kind == .save || isSentAgain(system) else { return false }
         if var row {
+            row.isSentAgain = true
+            row.change.generation += 1
             try sendAsNew(&row, zone, database)
         } else {
             try queue(
                 .save, name, zone, base: nil,
-                editedMilliseconds: system.modifiedMilliseconds ?? nowMilliseconds, database)
+                editedMilliseconds: system.modifiedMilliseconds ?? nowMilliseconds,
+                isSentAgain: true, database)
             try putSystem(nil, of: name, zone, database)
         }
         lost?.sentAgain.append(here.id)

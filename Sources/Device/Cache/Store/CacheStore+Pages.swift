@@ -258,8 +258,16 @@ extension CacheStore {
         }
         if row.base == nil {
             // The record was created here and the deletion is that of a former one, unless this one
-            // was sent and arrived.
-            guard row.delivery != .notSent, !row.isMadeAnew else { return }
+            // was sent and arrived, or is sent again and another device was the first.
+            let isKnownThere = row.isSentAgain && madeAnewMilliseconds(client) == nil
+            guard row.delivery != .notSent || isKnownThere, !row.isMadeAnew else { return }
+            if row.delivery == .notSent, row.change.generation == 1 {
+                // It was queued because of the loss, and not edited.
+                try removePending(row, database)
+                try removeRecord(name, zone, database)
+                outcome.changedIDs.insert(id)
+                return
+            }
         }
         if try row.isMadeAnew && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
             // The deletion is that of the former record.

@@ -129,7 +129,8 @@ extension CacheStore {
             sql: """
                 UPDATE pending SET kind = ?, generation = ?, edited = ?, baseType = ?,
                     baseSystem = ?, baseParent = ?, baseFields = ?, earlier = ?, rounds = ?,
-                    attempts = ?, errorCode = ?, errorMessage = ?, isMadeAnew = ?, isUncertain = ?
+                    attempts = ?, errorCode = ?, errorMessage = ?, isMadeAnew = ?, isUncertain = ?,
+                    isSentAgain = ?
                 WHERE sequence = ?
                 """
         ).execute(arguments: [
@@ -137,24 +138,25 @@ extension CacheStore {
             row.base?.type, row.base?.systemData, row.base?.parentRecordName,
             row.base?.fieldsData, SentMarks.data(row.earlier), row.change.conflictRounds,
             row.change.attempts, row.failure?.code.rawValue, row.failure?.message,
-            row.isMadeAnew, row.delivery.rawValue, row.sequence,
+            row.isMadeAnew, row.delivery.rawValue, row.isSentAgain, row.sequence,
         ])
     }
 
     /// Queues a change of a record without a pending one.
     func queue(
         _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
-        editedMilliseconds: Int64, isMadeAnew: Bool = false, _ database: Database
+        editedMilliseconds: Int64, isMadeAnew: Bool = false, isSentAgain: Bool = false,
+        _ database: Database
     ) throws {
         try database.cachedStatement(
             sql: """
                 INSERT INTO pending (zone, name, kind, generation, edited, baseType, baseSystem,
-                    baseParent, baseFields, isMadeAnew)
-                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
+                    baseParent, baseFields, isMadeAnew, isSentAgain)
+                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             zone.key, name, kind.rawValue, editedMilliseconds, base?.type, base?.systemData,
-            base?.parentRecordName, base?.fieldsData, isMadeAnew,
+            base?.parentRecordName, base?.fieldsData, isMadeAnew, isSentAgain,
         ])
         if isMadeAnew { try needFetch(of: zone, database) }
     }

@@ -342,14 +342,16 @@ extension CacheStore {
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1", arguments: [row.key])
         try database.execute(
             sql: """
-                UPDATE pending SET baseType = NULL, baseSystem = NULL, baseParent = NULL,
-                    baseFields = NULL, isMadeAnew = 0, isUncertain = 0, earlier = x'' WHERE zone = ?
+                UPDATE pending SET isSentAgain = isSentAgain OR baseType IS NOT NULL,
+                    generation = generation + (isSentAgain = 0), baseType = NULL,
+                    baseSystem = NULL, baseParent = NULL, baseFields = NULL, isMadeAnew = 0,
+                    isUncertain = 0, earlier = x'' WHERE zone = ?
                 """, arguments: [row.key])
-        try removeSystem(ofRecordsIn: row, database)
         try database.execute(
             sql: """
-                INSERT OR IGNORE INTO pending (zone, name, kind, generation, edited)
-                SELECT zone, name, 0, 1, ? FROM record WHERE zone = ?
+                INSERT OR IGNORE INTO pending (zone, name, kind, generation, edited, isSentAgain)
+                SELECT zone, name, 0, 1, ?, system IS NOT NULL FROM record WHERE zone = ?
                 """, arguments: [nowMilliseconds, row.key])
+        try removeSystem(ofRecordsIn: row, database)
     }
 }

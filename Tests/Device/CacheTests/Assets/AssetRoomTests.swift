@@ -144,6 +144,23 @@ import Testing
         #expect(try tablet.image("a") == content("a", 900_000))
     }
 
+    /// The downloaded file is another than the one that is kept of the tablet's own, with the same bytes.
+    @Test func downloadedFileGoesWhenItsBytesAreSavedHere() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", content("a"))
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        _ = try await tablet.cache.asset("image", of: id("a"))
+        try await tablet.cache.keeper.tidy()
+        try tablet.savePhoto("a", content("a"))
+        try await tablet.cache.sync()
+        try await tablet.cache.keeper.tidy()
+        #expect(try tablet.assetFiles().count == 1)
+        #expect(try tablet.image("a") == content("a"))
+    }
+
     @Test func twoWhoAskForAFileDownloadItOnce() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

@@ -1,0 +1,116 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// What the simulation found of restores that follow each other, and of deletions after them.
+@Suite(.timeLimit(.minutes(5))) struct SecondRestoreTests {
+    /// Two devices that both have "a" of "1".
+    private func devices() async throws -> (cloud: RealService, phone: Device, tablet: Device) {
+        let cloud = RealService()
+        let (phone, tablet) = (try Device(cloud), try Device(cloud))
+        try phone.save("a", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        return (cloud, phone, tablet)
+    }
+
+    private func version(of name: String, _ cloud: RealService) async throws -> Int64 {
+        let tag = try #require(try await cloud.record(name)?.system?.changeTag)
+        return try #require(RecordSnapshot.SystemFields.version(ofTag: tag))
+    }
+
+    /// An expiry that lost nothing names the newest version. What a restore loses before the full fetch is above the copy's
+    /// version, not above that one.
+    @Test(arguments: [false, true])
+    func restoreBetweenAnExpiryAndItsFetchIsNoticed(isFetched: Bool) async throws {
+        let (cloud, phone, tablet) = try await devices()
+        let copy = try cloud.copy()
+        try tablet.save("a", "2")
+        try await tablet.sync()
+        let device = isFetched ? phone : tablet
+        if isFetched { try await phone.sync() }
+        try device.cache.store.dropToken(
+            of: .list, lastIntactVersion: try await version(of: "a", cloud))
+        try cloud.restore(copy)
+        try await device.sync()
+        #expect(try device.texts() == ["a": "2"])
+        #expect(try await cloud.record("a")?["text"] == .string("2"))
+    }
+
+    @Test func tokenOfTheDatabaseOutlivesItsExpiry() async throws {
+        let (_, phone, _) = try await devices()
+        let store = phone.cache.store
+        let token = try #require(try store.databaseToken())
+        try store.dropDatabaseToken(lastIntactVersion: 1)
+        #expect(try store.zonesTokens() == [token])
+        // Without a token it was these that the service did not know.
+        try store.dropDatabaseToken(lastIntactVersion: 1)
+        #expect(try store.zonesTokens().isEmpty)
+    }
+
+    /// The service has the deletion, and everybody hears of it: a record of that name is another one, even if it was made
+    /// earlier, by a device that was off.
+    @Test func deletionThatTheServiceHasIsNotRepeatedAfterALoss() async throws {
+        let (cloud, phone, tablet) = try await devices()
+        try phone.save("settings", "1")
+        try await phone.sync()
+        try phone.cache.store.dropToken(
+            of: .list, lastIntactVersion: try await version(of: "settings", cloud))
+        try await phone.sync()
+        let laptop = try Device(cloud)
+        try laptop.save("settings", "mine")
+        cloud.pass()
+        try phone.delete("settings")
+        try await phone.sync()
+        try await laptop.sync()
+        for device in [phone, tablet, laptop] {
+            try await device.sync()
+            #expect(try device.texts() == ["a": "1", "settings": "mine"])
+        }
+    }
+
+    /// The tablet has sent a lost record again and deleted it, before the phone's own attempt arrives.
+    @Test(arguments: [false, true])
+    func recordSentAgainThatWasDeletedMeanwhileStaysDeleted(isEdited: Bool) async throws {
+        let (cloud, phone, tablet) = try await devices()
+        let copy = try cloud.copy()
+        try phone.save("new", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try cloud.restore(copy)
+        if isEdited { try phone.save("new", "2") }
+        for number in 1...(isEdited ? 2 : 1) {
+            phone.link.fail("send", number, .requestLost(SyncFailure(.networkUnavailable)))
+        }
+        try await phone.sync()
+        try await tablet.sync()
+        try tablet.delete("new")
+        try await tablet.sync()
+        for device in [phone, tablet] {
+            try await device.sync()
+            #expect(try device.texts() == ["a": "1"])
+        }
+        #expect(try await cloud.names() == ["a"])
+        let edits = try await phone.cache.reports().count {
+            if case .editOfDeletedRecord = $0.event { true } else { false }
+        }
+        #expect(edits == (isEdited ? 1 : 0))
+    }
+
+    /// The service does not know an upload any more; its record was edited or deleted since.
+    @Test func failedUploadOfAFormerEditChangesNothing() async throws {
+        let (cloud, phone, _) = try await devices()
+        try phone.save("a", "2")
+        let store = phone.cache.store
+        let batch = try store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
+        try phone.delete("a")
+        let failure = SyncFailure(.unknownItem, message: "The upload is unknown.")
+        _ = try store.confirm(
+            batch, [.failed(failure, server: nil)], [.deletedElsewhere], wereSent: false)
+        try await phone.sync()
+        #expect(try await cloud.names().isEmpty)
+    }
+}
