@@ -24,6 +24,8 @@ public struct FieldTimes: Hashable, Sendable {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let markLength = 5
+    /// Anybody who shares a record can write its times; those that would overflow count as none.
+    private static let known: Range<Int64> = (-1 << 60)..<(1 << 60)
     private static let parentName = "\u{1}parent"
     private static let madeAnew = Field(name: "\u{1}madeAnew", value: .int64(1))
 
@@ -38,7 +40,8 @@ public struct FieldTimes: Hashable, Sendable {
             guard
                 let end = group.firstIndex(where: {
                     $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "!")
-                }), let time = Int64(String(decoding: group[..<end], as: UTF8.self), radix: 36)
+                }), let time = Int64(String(decoding: group[..<end], as: UTF8.self), radix: 36),
+                Self.known.contains(time)
             else { continue }
             let isRemoval = group[end] == UInt8(ascii: "!")
             var rest = group[group.index(after: end)...]
@@ -107,9 +110,9 @@ public struct FieldTimes: Hashable, Sendable {
         let kept = Set(kept.map { Self.mark(of: $0) })
         var shifted = self
         for (mark, time) in values where !kept.contains(mark) {
-            shifted.values[mark] = time + milliseconds
+            shifted.values[mark] = time &+ milliseconds
         }
-        shifted.removals = removals.mapValues { $0 + milliseconds }
+        shifted.removals = removals.mapValues { $0 &+ milliseconds }
         return shifted
     }
 

@@ -104,6 +104,31 @@ import Testing
         // Nothing is left of the values that nobody else ever saw.
         #expect(times.milliseconds(of: local.field("photo"), "photo") == nil)
     }
+
+    /// Somebody else who has a record writes what they like.
+    @Test(arguments: [Int64.max, .min])
+    func timesThatWouldOverflowCountAsNone(_ time: Int64) {
+        let rules: [String: FieldRule] = ["list": .sequence, "count": .editCount]
+        let key = FieldWise.defaultFieldTimesKey
+        var record = RecordSnapshot(id: RecordID(name: "a", zoneID: .list), type: "Item")
+        record["list"] = .stringList(["a", "b"])
+        record["count"] = .int64(1)
+        record.stampFieldTimes(in: key, over: nil, at: 5_000, rules: rules)
+        guard case .string(let text) = record[key] else { return }
+        let number = String(time, radix: 36)
+        let groups = text.split(separator: ";").map { group in
+            group.firstIndex(of: ":").map { number + String(group[$0...]) } ?? String(group)
+        }
+        var old = record
+        old[key] = .string(groups.joined(separator: ";"))
+        var new = old
+        new["list"] = .stringList(["c", "b"])
+        new["count"] = .int64(2)
+        new.stampFieldTimes(in: key, over: old, at: 6_000, rules: rules)
+        new.shiftFieldTimes(in: key, by: 1_000, rules: rules)
+        #expect(FieldTimes(old[key]) == FieldTimes())
+        #expect(FieldTimes(new[key]) != FieldTimes())
+    }
 }
 
 @Suite struct FieldWiseTests {

@@ -64,7 +64,7 @@ struct ActivityLog {
                     SELECT * FROM app_activity WHERE list IN (?, ?) ORDER BY time, device, id
                     """,
                 arguments: [list, Self.everyList]
-            ).map(ActivityEvent.init)
+            ).map { try ActivityEvent($0) }
         }
     }
 
@@ -106,9 +106,12 @@ struct ActivityLog {
 }
 
 extension ActivityEvent {
-    init(_ row: Row) {
+    init(_ row: Row) throws {
         self.init(
-            id: row["id"], milliseconds: row["time"], action: .init(rawValue: row["action"]),
-            itemID: row["item"], value: row["value"], device: row["device"], author: row["author"])
+            id: try row.decode(forColumn: "id"), milliseconds: try row.decode(forColumn: "time"),
+            action: .init(rawValue: try row.decode(forColumn: "action")),
+            itemID: try row.decode(forColumn: "item"), value: try row.decode(forColumn: "value"),
+            device: try row.decode(forColumn: "device"),
+            author: try row.decode(forColumn: "author"))
     }
 }

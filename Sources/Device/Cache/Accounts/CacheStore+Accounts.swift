@@ -37,7 +37,10 @@ extension CacheStore {
         return try rows.map { row in
             let count = PendingRow.columnCount
             let pending = try PendingRow(
-                row, zone: ZoneID(name: row[count], ownerName: row[count + 1]))
+                row,
+                zone: ZoneID(
+                    name: try row.decode(atIndex: count),
+                    ownerName: try row.decode(atIndex: count + 1)))
             let id = pending.change.id
             var record: CKRecord?
             if pending.change.kind == .save, let zone = try zone(id.zoneID, database) {
@@ -55,7 +58,7 @@ extension CacheStore {
         var ids: Set<RecordID> = []
         let zones = try Row.fetchAll(
             database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"
-        ).map { ZoneRow($0) }
+        ).map { try ZoneRow($0) }
         for zone in zones { ids.formUnion(try removeRecords(of: zone, database)) }
         for table in ["zone", "tombstone", "report", "flag"] {
             try database.execute(sql: "DELETE FROM \(table) WHERE \(isHere)")

@@ -281,7 +281,7 @@ extension CacheFile {
             let rows = try Row.fetchCursor(
                 database,
                 sql: """
-                    SELECT zone.database, zone.name, zone.owner, record.name, record.type, field,
+                    SELECT zone.database, record.name, zone.name, zone.owner, record.type, field,
                         key, assetUse.sizeBytes
                     FROM assetUse JOIN record ON record.id = row
                     JOIN zone ON zone.id = record.zone
@@ -292,17 +292,22 @@ extension CacheFile {
             var wanted: [AssetKeeper.Wanted] = []
             var keys: Set<String> = []
             while let row = try rows.next() {
-                let key: String = row[6]
+                let key: String = try row.decode(atIndex: 6)
+                let field: String = try row.decode(atIndex: 5)
+                // Of the service's answer: a number that no file has is none.
+                let sizeBytes = try row.decode(Int64?.self, atIndex: 7).flatMap {
+                    (0..<CacheFile.KeptFile.endOfSizes).contains($0) ? $0 : nil
+                }
                 guard !key.hasPrefix(AssetReceipt.localPrefix),
-                    settings.keeps(field: row[5], ofType: row[4], sizeBytes: row[7]),
+                    settings.keeps(
+                        field: field, ofType: try row.decode(atIndex: 4), sizeBytes: sizeBytes),
                     keys.insert(key).inserted
                 else { continue }
                 wanted.append(
                     AssetKeeper.Wanted(
-                        scope: CKDatabase.Scope(rawValue: row[0]) ?? .private,
-                        id: RecordID(
-                            name: row[3], zoneID: ZoneID(name: row[1], ownerName: row[2])),
-                        field: row[5], key: key, sizeBytes: row[7]))
+                        scope: CKDatabase.Scope(rawValue: try row.decode(atIndex: 0)) ?? .private,
+                        id: try RecordID(row, at: 1), field: field, key: key,
+                        sizeBytes: sizeBytes))
             }
             return wanted
         }

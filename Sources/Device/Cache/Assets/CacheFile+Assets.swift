@@ -33,10 +33,8 @@ extension CacheFile {
 
     func keptFile(_ key: String, _ database: Database) throws -> KeptFile? {
         let statement = try database.cachedStatement(
-            sql: "SELECT file, sizeBytes FROM asset WHERE key = ?")
-        return try Row.fetchOne(statement, arguments: [key]).map {
-            KeptFile(key: key, file: $0[0], sizeBytes: $0[1])
-        }
+            sql: "SELECT key, file, sizeBytes FROM asset WHERE key = ?")
+        return try Row.fetchOne(statement, arguments: [key]).map { try KeptFile($0) }
     }
 
     /// Where the file of an asset is; nil while it is not here.
@@ -79,7 +77,7 @@ extension CacheFile {
         try Int64.fetchOne(
             database.cachedStatement(
                 sql:
-                    "SELECT sum(bytes) FROM (SELECT max(sizeBytes) AS bytes FROM asset GROUP BY file)"
+                    "SELECT CAST(total(bytes) AS INTEGER) FROM (SELECT max(sizeBytes) AS bytes FROM asset GROUP BY file)"
             ))
             ?? 0
     }
@@ -94,9 +92,11 @@ extension CacheFile {
     func removeUnusedAssets(isThorough: Bool) throws -> Bool {
         guard try isThorough || !unusedAssets().isEmpty else { return true }
         return try assets.removing {
-            let gone = try pool.write { database in
-                let rows = try unusedAssets(database)
-                return try remove(rows.map(\.key), files: rows.map(\.file), database)
+            let gone = try notingDamage {
+                try pool.write { database in
+                    let rows = try unusedAssets(database)
+                    return try remove(rows.map(\.key), files: rows.map(\.file), database)
+                }
             }
             for file in gone { assets.remove(file) }
             guard isThorough else { return }
@@ -126,7 +126,7 @@ extension CacheFile {
                     SELECT key, file, sizeBytes FROM asset
                     WHERE NOT EXISTS (SELECT 1 FROM assetUse WHERE assetUse.key = asset.key)
                     """)
-        ).map { KeptFile(key: $0[0], file: $0[1], sizeBytes: $0[2]) }
+        ).map { try KeptFile($0) }
             .filter { !assets.isLeased($0.file) }
     }
 
@@ -170,11 +170,13 @@ extension CacheFile {
                 left -= kept[0].sizeBytes
                 chosen += kept
             }
-            let gone = try pool.write { database in
-                // A record that was saved meanwhile may need the file.
-                let keys = try Set(fetchedKeys(database))
-                let rows = chosen.filter { keys.contains($0.key) }
-                return try remove(rows.map(\.key), files: rows.map(\.file), database)
+            let gone = try notingDamage {
+                try pool.write { database in
+                    // A record that was saved meanwhile may need the file.
+                    let keys = try Set(fetchedKeys(database))
+                    let rows = chosen.filter { keys.contains($0.key) }
+                    return try remove(rows.map(\.key), files: rows.map(\.file), database)
+                }
             }
             for file in gone { assets.remove(file) }
         }
@@ -186,7 +188,7 @@ extension CacheFile {
     ) throws -> [[KeptFile]] {
         try read { database in
             let rows = try Row.fetchAll(database, sql: "SELECT key, file, sizeBytes FROM asset")
-                .map { KeptFile(key: $0[0], file: $0[1], sizeBytes: $0[2]) }
+                .map { try KeptFile($0) }
             let keys = try Set(fetchedKeys(database))
             var sparedKeys: Set<String> = []
             let uses = try Row.fetchCursor(
@@ -197,7 +199,10 @@ extension CacheFile {
                     JOIN record ON record.id = assetUse.row
                     """)
             while let use = try uses.next() {
-                if spared(use[1], use[2], use[3]) { sparedKeys.insert(use[0]) }
+                let isSpared = spared(
+                    try use.decode(atIndex: 1), try use.decode(atIndex: 2),
+                    try use.decode(atIndex: 3))
+                if isSpared { sparedKeys.insert(try use.decode(atIndex: 0)) }
             }
             return Dictionary(grouping: rows, by: \.file).values
                 .filter { $0.allSatisfy { keys.contains($0.key) && !sparedKeys.contains($0.key) } }
@@ -226,5 +231,20 @@ extension CacheFile {
     /// The name of a file that was downloaded.
     static func downloadName(_ key: String) -> String {
         "d" + SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+    }
+}
+
+extension CacheFile.KeptFile {
+    /// No file is as large, so that sums of sizes do not overflow.
+    static let endOfSizes: Int64 = 1 << 48
+
+    /// - Parameter row: the key, the file and the size.
+    init(_ row: Row) throws {
+        self.init(
+            key: try row.decode(atIndex: 0), file: try row.decode(atIndex: 1),
+            sizeBytes: try row.decode(atIndex: 2))
+        guard (0..<Self.endOfSizes).contains(sizeBytes) else {
+            throw CacheError.damagedNumber
+        }
     }
 }

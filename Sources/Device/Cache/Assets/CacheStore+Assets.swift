@@ -3,6 +3,7 @@ import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
+import StratusWire
 
 /// Uploads of assets.
 extension CacheStore {
@@ -55,8 +56,8 @@ extension CacheStore {
     private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
         let zones = try Row.fetchAll(
             database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE id = ?",
-            arguments: [row[PendingRow.columnCount] as Int64])
-        guard let zone = zones.first.map({ ZoneRow($0) }) else { return nil }
+            arguments: [try row.decode(Int64.self, atIndex: PendingRow.columnCount)])
+        guard let zone = try zones.first.map({ try ZoneRow($0) }) else { return nil }
         let pending = try PendingRow(row, zone: zone.id)
         guard let client = try record(pending.change.id.name, zone, database) else { return nil }
         let held = Set(pending.base?.assetKeys.map(\.key) ?? [])
@@ -67,6 +68,10 @@ extension CacheStore {
                 !files.contains(where: { $0.file.key == key })
             else { continue }
             files.append((field, kept))
+        }
+        // A record that waits for nothing would wait for ever.
+        guard !files.isEmpty else {
+            throw CacheError.damaged(WireError("The uses of assets are not those of the record."))
         }
         return WaitingUpload(
             change: OutgoingChange(

@@ -39,6 +39,7 @@ extension CacheFile {
     /// another program.
     private static func isDamage(_ error: any Error) -> Bool {
         if let error = error as? CacheError { return error.code == .damaged && error.cause != nil }
+        if error is RowDecodingError { return true }
         guard let error = error as? DatabaseError else { return false }
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
     }
@@ -54,8 +55,31 @@ extension CacheFile {
     private func isOfDamagedSchema(_ error: any Error) -> Bool {
         guard (error as? DatabaseError)?.resultCode == .SQLITE_ERROR else { return false }
         do {
-            let found = try pool.read { try CacheFormat.schema(of: $0) }
-            return try !CacheFormat.schemaOfEmptyFile().isSubset(of: found)
+            return try pool.read { database in
+                let found = try CacheFormat.schema(of: database)
+                guard try CacheFormat.schemaOfEmptyFile().isSubset(of: found) else { return true }
+                return try !tables(ofTypes: database).isSubset(of: found.map { $0[0] })
+            }
+        } catch {
+            return Self.isDamage(error)
+        }
+    }
+
+    /// Whether a row has the last number, after which SQLite says that the disk is full.
+    func isOutOfNumbers() -> Bool {
+        do {
+            let last = try pool.read { database in
+                try Int64.fetchOne(
+                    database,
+                    sql: """
+                        SELECT max(number) FROM (
+                            SELECT max(seq) AS number FROM sqlite_sequence
+                            UNION ALL SELECT max(sequence) FROM pending
+                            UNION ALL SELECT max(id) FROM report
+                            UNION ALL SELECT max(id) FROM event)
+                        """)
+            }
+            return last == .max
         } catch {
             return Self.isDamage(error)
         }

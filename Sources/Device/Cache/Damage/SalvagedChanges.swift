@@ -50,27 +50,33 @@ struct SalvagedChanges {
     }
 
     private mutating func read(_ database: Database) {
-        for row in Self.rows("SELECT 0, name, value FROM flag WHERE database = 0", database) {
-            flags.append((row[1], row[2]))
-        }
+        flags = Self.values(
+            "SELECT 0, name, value FROM flag WHERE database = 0", database
+        ) { (try $0.decode(atIndex: 1), try $0.decode(atIndex: 2)) }
         checkOwner()
-        for row in Self.rows("SELECT 0, type, key FROM encryptedField", database) {
-            encryptedFields.append((row[1], row[2]))
+        encryptedFields = Self.values("SELECT type, key FROM encryptedField", database) {
+            (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1))
         }
-        for row in Self.rows("SELECT 0, key, file, sizeBytes FROM asset", database) {
-            files.append(CacheFile.KeptFile(key: row[1], file: row[2], sizeBytes: row[3]))
+        files = Self.values("SELECT key, file, sizeBytes FROM asset", database) {
+            try CacheFile.KeptFile($0)
         }
-        var zones: [Int64: (scope: CKDatabase.Scope, id: ZoneID)] = [:]
-        for row in Self.rows("SELECT id, name, owner, database FROM zone", by: "id", database) {
-            let scope = CKDatabase.Scope(rawValue: row[3]) ?? .private
-            zones[row[0]] = (scope, ZoneID(name: row[1], ownerName: row[2]))
+        let zoneRows = Self.values(
+            "SELECT id, name, owner, database FROM zone", by: "id", database
+        ) { row in
+            let id = ZoneID(name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
+            let scope = CKDatabase.Scope(rawValue: try row.decode(atIndex: 3)) ?? .private
+            return (key: try row.decode(Int64.self, atIndex: 0), zone: (scope: scope, id: id))
         }
-        let pending = Self.rows(
-            "SELECT \(PendingRow.columns), zone FROM pending", by: "sequence", database)
-        for row in pending {
-            let key: Int64 = row[PendingRow.columnCount]
+        let zones = Dictionary(zoneRows.map { ($0.key, $0.zone) }) { $1 }
+        let pending = Self.values(
+            "SELECT \(PendingRow.columns), zone FROM pending", by: "sequence", database
+        ) { row in
+            let zone: Int64 = try row.decode(atIndex: PendingRow.columnCount)
+            return (row: row, zone: zone, name: try row.decode(String.self, atIndex: 1))
+        }
+        for (row, key, name) in pending {
             guard let (scope, zone) = zones[key] else { continue }
-            let id = RecordID(name: row[1], zoneID: zone)
+            let id = RecordID(name: name, zoneID: zone)
             do {
                 let change = try PendingRow(row, zone: zone)
                 guard change.change.kind == .save else {
@@ -126,13 +132,33 @@ struct SalvagedChanges {
                 arguments: [zone, NameHash.of(id.name), id.name])
         } catch {
             // Perhaps only the index is damaged: read the table without it.
-            row = rows(
-                "SELECT \(RecordSnapshot.columns), zone, name, id FROM record NOT INDEXED",
-                by: "id",
-                database
-            ).first { $0[4] as Int64 == zone && $0[5] as String == id.name }
+            row =
+                values(
+                    "SELECT \(RecordSnapshot.columns), zone, name, id FROM record NOT INDEXED",
+                    by: "id", database
+                ) { row in
+                    let name: String = try row.decode(atIndex: 5)
+                    return (row: row, zone: try row.decode(Int64.self, atIndex: 4), name: name)
+                }.first { $0.zone == zone && $0.name == id.name }?.row
         }
-        return try row.map { try RecordSnapshot($0, id: id, type: $0[0], at: 1) }
+        return try row.map {
+            try RecordSnapshot($0, id: id, type: try $0.decode(atIndex: 0), at: 1)
+        }
+    }
+
+    /// What the rows of a query say. Rows that cannot be decoded are left out; they are no reason to lose others.
+    private static func values<Value>(
+        _ sql: String, by key: String? = nil, _ database: Database,
+        _ value: (Row) throws -> Value
+    ) -> [Value] {
+        rows(sql, by: key, database).compactMap { row in
+            do {
+                return try value(row)
+            } catch {
+                // As above.
+                return nil
+            }
+        }
     }
 
     /// The rows of a query before the damage and, with a key, those after it.
@@ -158,8 +184,9 @@ struct SalvagedChanges {
             rows = []
             // The error marks the damage; the rows before it are used.
             try? read(sql + " ORDER BY \(key) DESC")
-            let known = Set(first.compactMap { $0[key] as Int64? })
-            return first + rows.reversed().filter { !known.contains($0[key] ?? 0) }
+            func value(_ row: Row) -> DatabaseValue? { row.first { $0.0 == key }?.1 }
+            let known = Set(first.map(value))
+            return first + rows.reversed().filter { !known.contains(value($0)) }
         }
     }
 }
@@ -179,8 +206,8 @@ extension StoredReport {
     func fileDamaged() throws -> CacheEvent {
         var saves: [CKRecord] = []
         for (index, record) in (records ?? []).enumerated() {
-            let base = try bases?[index]?.snapshot()
-            saves.append(try record.snapshot().record(changedSince: base))
+            let base = bases.flatMap { index < $0.count ? $0[index] : nil }
+            saves.append(try record.snapshot().record(changedSince: base?.snapshot()))
         }
         return .fileDamaged(
             keptAside: message ?? "", saves: saves,

@@ -10,13 +10,13 @@ extension CacheStore {
     private static let stateName = "engineState"
 
     func engineState() throws -> CKSyncEngine.State.Serialization? {
-        let text = try read { database in
-            try String.fetchOne(
+        try read { database in
+            let text = try String.fetchOne(
                 database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
                 arguments: [Self.stateName])
-        }
-        return try text.map {
-            try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: Data($0.utf8))
+            return try text.map {
+                try StoredJSON.decode(CKSyncEngine.State.Serialization.self, from: Data($0.utf8))
+            }
         }
     }
 

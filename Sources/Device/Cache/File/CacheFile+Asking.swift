@@ -9,7 +9,9 @@ extension CacheFile {
     /// - Returns: the number of the question.
     func askForSync() throws -> Int64 {
         try write { database in
-            let number = try self.number(Self.asked, database) + 1
+            let last = try self.number(Self.asked, database)
+            guard last < .max else { throw CacheError.damagedNumber }
+            let number = last + 1
             try set(Self.asked, "\(number)", database)
             try noteChange(of: [], in: .private, database)
             return number

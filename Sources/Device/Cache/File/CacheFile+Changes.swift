@@ -8,6 +8,8 @@ import StratusWire
 extension CacheFile {
     /// Records that are kept in the rows at the most; who missed more looks at everything.
     static let recordsKept: Int64 = 20_000
+    /// No row has such a number, unless it is damaged.
+    private static let endOfNumbers: Int64 = 1 << 60
 
     /// What another process did in a database.
     struct ForeignChange {
@@ -15,6 +17,36 @@ extension CacheFile {
         var ids: Set<RecordID>
         /// Whether only what the service says of the records is new.
         var isOfSystem = false
+    }
+
+    /// The row of one transaction.
+    private struct ChangeRow {
+        var id: Int64
+        var origin: Int64
+        var scope: CKDatabase.Scope
+        var isOfSystem: Bool
+        /// Nil where they were too many.
+        var ids: Set<RecordID>?
+
+        init(_ row: Row) throws {
+            id = try row.decode(atIndex: 0)
+            origin = try row.decode(atIndex: 1)
+            let number: Int = try row.decode(atIndex: 2)
+            isOfSystem = number < 0
+            scope = CKDatabase.Scope(rawValue: isOfSystem ? 0 &- number : number) ?? .private
+            let groups = try StoredJSON.decode(
+                [[String]]?.self, from: try row.decode(atIndex: 3))
+            ids = groups.map { groups in
+                var ids: Set<RecordID> = []
+                for group in groups where group.count > 2 {
+                    let zone = ZoneID(name: group[0], ownerName: group[1])
+                    for name in group.dropFirst(2) {
+                        ids.insert(RecordID(name: name, zoneID: zone))
+                    }
+                }
+                return ids
+            }
+        }
     }
 
     /// Notes what a transaction changed; without records, that there is something to do.
@@ -27,6 +59,9 @@ extension CacheFile {
     ) throws {
         let last =
             try Int64.fetchOne(database.cachedStatement(sql: "SELECT max(id) FROM change")) ?? 0
+        guard (0..<Self.endOfNumbers).contains(last) else {
+            throw CacheError.damagedNumber
+        }
         let id = last + max(1, Int64(ids.count))
         var content = JSONWriter(reservingBytes: 64 + ids.count * 48)
         if ids.count <= Self.recordsKept {
@@ -75,35 +110,26 @@ extension CacheFile {
                         database.cachedStatement(
                             sql:
                                 "SELECT id, origin, database, records FROM change WHERE id > ? ORDER BY id"
-                        ), arguments: [seen]),
+                        ), arguments: [seen]
+                    ).map { try ChangeRow($0) },
                     try Int64.fetchOne(database.cachedStatement(sql: "SELECT min(id) FROM change"))
                         ?? 0
                 )
             }
             guard let last = rows.last else { return nil }
             // The oldest row may have followed on what was seen; a later one did not.
-            let hasGap = oldest > seen + 1 && (rows.first?[0] as Int64?) == oldest && seen > 0
-            seen = last[0]
+            let hasGap = seen > 0 && rows.first?.id == oldest && oldest - 1 > seen
+            seen = last.id
             var found: [ForeignChange] = []
             var wholes: Set<CKDatabase.Scope> = []
             var isForeign = false
-            for row in rows where row[1] as Int64 != origin {
+            for row in rows where row.origin != origin {
                 isForeign = true
-                let number: Int = row[2]
-                let scope = CKDatabase.Scope(rawValue: abs(number)) ?? .private
-                let content = try JSONDecoder().decode([[String]]?.self, from: row[3] as Data)
-                guard let content else {
-                    wholes.insert(scope)
+                guard let ids = row.ids else {
+                    wholes.insert(row.scope)
                     continue
                 }
-                var ids: Set<RecordID> = []
-                for group in content where group.count > 2 {
-                    let zone = ZoneID(name: group[0], ownerName: group[1])
-                    for name in group.dropFirst(2) {
-                        ids.insert(RecordID(name: name, zoneID: zone))
-                    }
-                }
-                found.append(ForeignChange(scope: scope, ids: ids, isOfSystem: number < 0))
+                found.append(ForeignChange(scope: row.scope, ids: ids, isOfSystem: row.isOfSystem))
             }
             if hasGap, isForeign { wholes = [.private, .shared] }
             for scope in wholes.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -124,10 +150,7 @@ extension CacheFile {
                     UNION SELECT name, zone, owner FROM tombstone
                     WHERE database = ? AND name <> ''
                     """, arguments: [scope.rawValue, scope.rawValue])
-            return Set(
-                rows.map {
-                    RecordID(name: $0[0], zoneID: ZoneID(name: $0[1], ownerName: $0[2]))
-                })
+            return Set(try rows.map { try RecordID($0) })
         }
     }
 }

@@ -15,26 +15,18 @@ extension CacheFile {
                         ORDER BY id LIMIT ?
                         """), arguments: [id, limit])
             return try rows.map { row in
-                let scope = CKDatabase.Scope(rawValue: row[1]) ?? .private
-                let content: StoredReport
-                do {
-                    content = try JSONDecoder().decode(StoredReport.self, from: row[4] as Data)
-                } catch {
-                    throw CacheError(
-                        .damaged,
-                        "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
-                        cause: error)
-                }
-                guard let event = try content.event(kind: row[3], scope) else {
+                let scope = CKDatabase.Scope(rawValue: try row.decode(atIndex: 1)) ?? .private
+                let content = try StoredJSON.decode(
+                    StoredReport.self, from: try row.decode(atIndex: 4))
+                guard let event = try content.event(kind: try row.decode(atIndex: 3), scope) else {
                     throw CacheError(
                         .newerFormat, "A newer version of the app wrote this cache. Update the app."
                     )
                 }
                 for record in event.records { _ = withFiles(record) }
                 return CacheReport(
-                    id: row[0], scope: scope,
-                    date: Date(timeIntervalSince1970: Double(row[2] as Int64) / 1_000),
-                    event: event)
+                    id: try row.decode(atIndex: 0), scope: scope,
+                    date: CacheStore.date(try row.decode(atIndex: 2)), event: event)
             }
         }
     }
@@ -89,9 +81,9 @@ extension CacheStore {
                 """, arguments: [StoredReport.dropped])
         while cutoff == nil, let row = try rows.next() {
             count += 1
-            bytes += row[1]
+            bytes += try row.decode(atIndex: 1)
             if count > 1, count > reportLimits.count || bytes > reportLimits.bytes {
-                cutoff = row[0]
+                cutoff = try row.decode(atIndex: 0)
             }
         }
         guard let cutoff else { return }
@@ -102,7 +94,7 @@ extension CacheStore {
         let known = try Data.fetchOne(
             database, sql: "SELECT content FROM report WHERE \(isHere) AND subject = ?",
             arguments: [StoredReport.dropped])
-        let before = try known.map { try JSONDecoder().decode(StoredReport.self, from: $0) }
+        let before = try known.map { try StoredJSON.decode(StoredReport.self, from: $0) }
         try keepReports(
             of: [.reportsDropped(count: dropped + (before?.count ?? 0))], database)
     }

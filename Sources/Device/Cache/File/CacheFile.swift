@@ -90,9 +90,21 @@ final class CacheFile: Sendable {
     ///
     /// - Throws: what SQLite and the body throw.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        do {
+        try notingDamage {
             // In memory nobody writes between two statements of the one connection.
-            return try memory == nil ? pool.read(body) : pool.unsafeRead(body)
+            try memory == nil ? pool.read(body) : pool.unsafeRead(body)
+        }
+    }
+
+    /// Marks the file as damaged if the body finds that it is.
+    ///
+    /// - Throws: what the body throws; ``CacheError`` `damaged` for a row that cannot be decoded.
+    func notingDamage<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as RowDecodingError {
+            noteDamage(error)
+            throw CacheError.damagedRow
         } catch {
             noteDamage(error)
             throw error
@@ -103,34 +115,29 @@ final class CacheFile: Sendable {
     ///
     /// - Throws: ``CacheError`` `storageFull`, and what SQLite and the body throw; then nothing is written.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        do {
-            let pool = try pool
-            let trouble = memory?.nextWriteTrouble()
-            if trouble == .storageFull {
-                throw DatabaseError(resultCode: .SQLITE_FULL, message: "The test said so.")
+        try notingDamage {
+            do {
+                let pool = try pool
+                let trouble = memory?.nextWriteTrouble()
+                if trouble == .storageFull {
+                    throw DatabaseError(resultCode: .SQLITE_FULL, message: "The test said so.")
+                }
+                if trouble == .killedBefore { throw killed() }
+                let value = try writeWithEvents(in: pool, body)
+                if trouble == .killedAfter { throw killed() }
+                lock.touch()
+                return value
+            } catch let error as DatabaseError
+                where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            {
+                throw CacheError.damaged(error)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+                if isOutOfNumbers() { throw CacheError.damaged(error) }
+                throw CacheError(
+                    .storageFull,
+                    "This device is full; nothing was written, and nothing is lost. Make room, then try again.",
+                    cause: error)
             }
-            if trouble == .killedBefore { throw killed() }
-            let value = try writeWithEvents(in: pool, body)
-            if trouble == .killedAfter { throw killed() }
-            lock.touch()
-            return value
-        } catch let error as DatabaseError
-            where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
-        {
-            noteDamage(error)
-            throw CacheError(
-                .damaged,
-                "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
-                cause: error
-            )
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            throw CacheError(
-                .storageFull,
-                "This device is full; nothing was written, and nothing is lost. Make room, then try again.",
-                cause: error)
-        } catch {
-            noteDamage(error)
-            throw error
         }
     }
 

@@ -81,13 +81,13 @@ final class QueryObserver: Sendable {
     private func readAll(
         _ state: inout State, _ before: inout [RecordID: Bool], _ database: Database
     ) throws {
-        let former = Dictionary(
-            uniqueKeysWithValues: state.results.map { ($0.record.id, $0.record) })
+        // Of a damaged file two records may have one name.
+        let former = Dictionary(state.results.map { ($0.record.id, $0.record) }) { $1 }
         var results = try store.find(query, database)
         if let limit = query.limit, results.count > limit { results.removeSubrange(limit...) }
         for found in results { _ = try found.record.record() }
         state.results = results
-        state.places = Dictionary(uniqueKeysWithValues: results.map { ($0.record.id, $0.place) })
+        state.places = Dictionary(results.map { ($0.record.id, $0.place) }) { $1 }
         for id in former.keys where state.places[id] == nil {
             before[id] = before[id] ?? true
         }
@@ -107,7 +107,7 @@ final class QueryObserver: Sendable {
         let end = state.results.last?.place
         var isShort = false
         let rows = try store.rows(of: ids, database)
-        let here = Dictionary(uniqueKeysWithValues: rows.map { ($0.record.id, $0) })
+        let here = Dictionary(rows.map { ($0.record.id, $0) }) { $1 }
         for id in ids {
             var new: FoundRecord?
             if let (record, zoneKey) = here[id], query.matches(record, searchable: searchable) {

@@ -81,7 +81,7 @@ final class AppStatements: TransactionObserver, Sendable {
             if let other = now.first(where: { !ours.contains($0) })
                 ?? ours.first(where: { !now.contains($0) })
             {
-                throw AppStatements.error(other["name"] ?? "")
+                throw AppStatements.error(try other.decode(String?.self, atIndex: 0) ?? "")
             }
             // A foreign key to a record's row would prevent its deletion.
             let referred = try String.fetchOne(

@@ -28,10 +28,11 @@ extension CacheFile {
                     database, sql: "SELECT time, content FROM stratus_answer WHERE query = ?",
                     arguments: [key])
             else { return nil }
-            let stored = try JSONDecoder().decode(StoredAnswer.self, from: row[1] as Data)
+            let stored = try StoredJSON.decode(
+                StoredAnswer.self, from: try row.decode(atIndex: 1))
             return PublicAnswer(
                 records: try stored.records.map { try Self.record($0) },
-                date: Date(timeIntervalSince1970: Double(row[0] as Int64) / 1_000))
+                date: CacheStore.date(try row.decode(atIndex: 0)))
         }
     }
 

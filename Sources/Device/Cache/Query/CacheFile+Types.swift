@@ -16,10 +16,21 @@ extension CacheFile {
         guard let text = try String.fetchOne(statement) else { return [:] }
         return try knownTypes.withLock { known in
             if known.text == text { return known.types }
-            let list = try JSONDecoder().decode([IndexedType].self, from: Data(text.utf8))
+            let list = try StoredJSON.decode([IndexedType].self, from: Data(text.utf8))
+            guard list.allSatisfy({ (0..<Int(Int32.max)).contains($0.number) }) else {
+                throw CacheError.damagedNumber
+            }
             known = (text, Dictionary(list.map { ($0.recordType, $0) }) { $1 })
             return known.types
         }
+    }
+
+    /// The names of the tables that the declared types must have.
+    func tables(ofTypes database: Database) throws -> Set<String> {
+        Set(
+            try types(database).values.flatMap { type in
+                [type.table] + (type.searchable.isEmpty ? [] : [type.wordTable])
+            })
     }
 
     func set(_ types: [IndexedType], _ database: Database) throws {
@@ -164,10 +175,14 @@ extension CacheFile {
                 FROM record JOIN zone ON zone.id = record.zone WHERE type = ?
                 """, arguments: [type.recordType])
         while let row = try rows.next() {
-            let zone = ZoneID(name: row[7], ownerName: row[8])
+            let zone = ZoneID(
+                name: try row.decode(atIndex: 7), ownerName: try row.decode(atIndex: 8))
             let record = try RecordSnapshot(
-                row, id: RecordID(name: row[5], zoneID: zone), type: row[0], at: 1)
-            _ = try type.index(record, key: row[4], zoneKey: row[6], database)
+                row, id: RecordID(name: try row.decode(atIndex: 5), zoneID: zone),
+                type: try row.decode(atIndex: 0), at: 1)
+            _ = try type.index(
+                record, key: try row.decode(atIndex: 4), zoneKey: try row.decode(atIndex: 6),
+                database)
         }
     }
 }

@@ -68,9 +68,11 @@ extension CacheStore {
         let rows = try Row.fetchAll(
             database.cachedStatement(sql: "SELECT id, name, owner FROM zone WHERE \(isHere)"))
         return Dictionary(
-            uniqueKeysWithValues: rows.map { row in
-                (row[0] as Int64, ZoneID(name: row[1], ownerName: row[2]))
-            })
+            try rows.map { row in
+                let id = ZoneID(
+                    name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
+                return (try row.decode(Int64.self, atIndex: 0), id)
+            }, uniquingKeysWith: { $1 })
     }
 
     /// Calls a closure with every match, in any order.
@@ -176,10 +178,12 @@ extension CacheStore {
         _ row: Row, _ zones: [Int64: ZoneID]
     ) throws -> (RecordSnapshot, Int64)? {
         file.rowsRead.add(1, ordering: .relaxed)
-        guard let zone = zones[row[5]] else { return nil }
+        let zoneKey: Int64 = try row.decode(atIndex: 5)
+        guard let zone = zones[zoneKey] else { return nil }
         let record = try RecordSnapshot(
-            row, id: RecordID(name: row[4], zoneID: zone), type: row[0], at: 1)
-        return isHidden(record) ? nil : (record, row[5])
+            row, id: RecordID(name: try row.decode(atIndex: 4), zoneID: zone),
+            type: try row.decode(atIndex: 0), at: 1)
+        return isHidden(record) ? nil : (record, zoneKey)
     }
 }
 

@@ -46,10 +46,12 @@ public final class CacheTransaction {
         try cache.file.appStatements.pause {
             var zones: [ZoneID] = []
             var fields: Set<EncryptedField> = []
-            let outcome = try store.write(in: connection) { connection, outcome in
-                (zones, fields) = try store.commit(
-                    edits: edits.map(\.edit), deletions: ids.map { RecordID($0) }, &outcome,
-                    connection)
+            let outcome = try ofCache {
+                try store.write(in: connection) { connection, outcome in
+                    (zones, fields) = try store.commit(
+                        edits: edits.map(\.edit), deletions: ids.map { RecordID($0) }, &outcome,
+                        connection)
+                }
             }
             outcomes.append((database, outcome))
             wantedZones.append((database, zones))
@@ -73,7 +75,7 @@ public final class CacheTransaction {
         for id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> CKRecord? {
         let store = try cache.database(scope).store
-        return try store.rows(of: [RecordID(id)], connection).first
+        return try ofCache { try store.rows(of: [RecordID(id)], connection) }.first
             .map { cache.file.withFiles(try $0.record.record()) }
     }
 
@@ -84,8 +86,39 @@ public final class CacheTransaction {
         let store = try cache.database(scope).store
         let compiled = try query.compiled(now: cache.world.now)
         return try CachePage(
-            try store.find(compiled, connection), of: compiled, cache.file
+            try ofCache { try store.find(compiled, connection) }, of: compiled, cache.file
         ).records
+    }
+
+    /// Tells damaged rows of the cache from rows that the app's own code cannot decode.
+    private func ofCache<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch is RowDecodingError {
+            throw CacheError.damagedRow
+        }
+    }
+}
+
+/// A row that the app's own code cannot decode: its tables are its own matter, and no reason to put the file
+/// aside. The app gets its own error.
+private struct AppRowError: Error {
+    var error: RowDecodingError
+
+    static func added<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as RowDecodingError {
+            throw Self(error: error)
+        }
+    }
+
+    static func removed<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as Self {
+            throw error.error
+        }
     }
 }
 
@@ -111,10 +144,14 @@ extension CloudCache {
     /// - Throws: what the body throws, ``CacheError`` `reservedTable`, and as
     ///   `save(_:deleting:in:)`; then nothing is written.
     public func write<Value>(_ body: (CacheTransaction) throws -> Value) throws -> Value {
-        let (value, done) = try file.write { connection in
-            let transaction = CacheTransaction(self, connection)
-            let value = try file.appStatements.run(connection) { try body(transaction) }
-            return (value, transaction)
+        let (value, done) = try AppRowError.removed {
+            try file.write { connection in
+                let transaction = CacheTransaction(self, connection)
+                let value = try file.appStatements.run(connection) {
+                    try AppRowError.added { try body(transaction) }
+                }
+                return (value, transaction)
+            }
         }
         for (store, fields) in done.encrypted { store.remember(fields) }
         for (record, edit) in done.taken { record.keep(edit) }
@@ -140,7 +177,9 @@ extension CloudCache {
     ///
     /// - Throws: what the body and SQLite throw; SQL that writes is refused.
     public func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try file.read(body)
+        try AppRowError.removed {
+            try file.read { database in try AppRowError.added { try body(database) } }
+        }
     }
 
     /// Reads with SQL; see the blocking form.

@@ -37,7 +37,7 @@ extension CacheStore {
                     AND id IN (SELECT zone FROM pending WHERE \(Self.isUnanswered)) ORDER BY id
                 """)
         let rows = try Row.fetchAll(statement)
-        return rows.map { ZoneRow($0).id }
+        return try rows.map { try ZoneRow($0).id }
     }
 
     /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
@@ -80,7 +80,7 @@ extension CacheStore {
                 database.cachedStatement(
                     sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"))
             while let row = try zoneRows.next() {
-                let zone = ZoneRow(row)
+                let zone = try ZoneRow(row)
                 zones[zone.key] = zone
             }
             let statement = try database.cachedStatement(
@@ -94,7 +94,8 @@ extension CacheStore {
             let rows = try Row.fetchCursor(
                 statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
             while !batch.isFull, let row = try rows.next() {
-                guard let zone = zones[row[PendingRow.columnCount]] else { continue }
+                let key: Int64 = try row.decode(atIndex: PendingRow.columnCount)
+                guard let zone = zones[key] else { continue }
                 let pending = try PendingRow(row, zone: zone.id)
                 guard !walk.hasSeen(pending.change.id) else { continue }
                 walk.begin(at: try outgoing(pending, zone, database))

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StratusRecords
 import StratusSync
+import StratusWire
 
 /// Handles the answers to pending changes that were sent.
 extension CacheStore {
@@ -42,11 +43,7 @@ extension CacheStore {
             try noteSentTags(batch, answers, database)
             for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
                 let id = item.change.id
-                // A different change with this ID was made after the zone was deleted.
-                guard let zone = try zone(id.zoneID, database),
-                    var row = try pending(id.name, zone, database),
-                    row.sequence == item.sequence
-                else { continue }
+                guard case (let zone, var row)? = try sent(item, database) else { continue }
                 // The record was edited or deleted while the file of a former edit was uploaded.
                 if !wereSent, row.change.generation != item.change.generation { continue }
                 if case .failed(let failure, _) = answer {
@@ -88,13 +85,30 @@ extension CacheStore {
     func setAside(_ batch: [OutgoingChange], _ failure: SyncFailure) throws -> CacheOutcome {
         try write { database, outcome in
             for item in batch {
-                guard let zone = try zone(item.change.id.zoneID, database),
-                    let row = try pending(item.change.id.name, zone, database),
-                    row.sequence == item.sequence
-                else { continue }
+                guard let (_, row) = try sent(item, database) else { continue }
                 try setAside(row, item.change, failure, &outcome, database)
             }
         }
+    }
+
+    /// The rows of a change that was sent; nil if a different change with this ID was made after the zone was
+    /// deleted.
+    private func sent(
+        _ item: OutgoingChange, _ database: Database
+    ) throws -> (zone: ZoneRow, row: PendingRow)? {
+        let id = item.change.id
+        if let zone = try zone(id.zoneID, database),
+            let row = try pending(id.name, zone, database), row.sequence == item.sequence
+        {
+            return (zone, row)
+        }
+        // A row that is not found by its own name would be sent again and again.
+        let isLost = try Bool.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE sequence = ?)"),
+            arguments: [item.sequence])
+        if isLost == true { throw CacheError.damaged(WireError("A change has no name.")) }
+        return nil
     }
 
     private func confirm(
@@ -204,7 +218,7 @@ extension CacheStore {
                         database.cachedStatement(
                             sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 4"
                         )
-                    ).map { ZoneRow($0).id })
+                    ).map { try ZoneRow($0).id })
             }
             try file.noteChange(of: [], in: scope, database)
             var wanted: [ZoneID] = []

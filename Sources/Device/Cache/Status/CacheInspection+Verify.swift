@@ -93,7 +93,8 @@ extension CacheInspection {
                         _ = try data?.withUnsafeBytes { try StoredFields.decode($0) }
                     }
                 } catch {
-                    found.append("A row of \(table) cannot be read: \(row[0] as String): \(error)")
+                    let name = try row.decode(String?.self, atIndex: 0) ?? "without a name"
+                    found.append("A row of \(table) cannot be read: \(name): \(error)")
                 }
             }
         }

@@ -116,14 +116,15 @@ package struct CacheInspection {
                     (SELECT count(*) FROM record WHERE zone = zone.id) FROM zone ORDER BY id
                 """)
         return try rows.map { row in
-            let zone = ZoneRow(row)
+            let zone = try ZoneRow(row)
             return DiagnosticsReport.Zone(
-                scope: row[7], name: zone.id.name, owner: zone.id.ownerName,
+                scope: try row.decode(atIndex: 7), name: zone.id.name, owner: zone.id.ownerName,
                 state: "\(zone.state)", changeToken: Self.shortened(zone.token),
-                needsFetch: row[8], isRefetching: zone.isRefetching,
+                needsFetch: try row.decode(atIndex: 8), isRefetching: zone.isRefetching,
                 progress: try FetchProgress.read(
-                    FetchProgress.flagName(zone.key), row[7], database)?.summary,
-                recordCount: row[9])
+                    FetchProgress.flagName(zone.key), try row.decode(atIndex: 7), database)?
+                    .summary,
+                recordCount: try row.decode(atIndex: 9))
         }
     }
 
@@ -138,13 +139,15 @@ package struct CacheInspection {
                 """)
         return try rows.map { row in
             let count = PendingRow.columnCount
-            let zone = ZoneID(name: row[count], ownerName: row[count + 1])
+            let zone = ZoneID(
+                name: try row.decode(atIndex: count), ownerName: try row.decode(atIndex: count + 1))
             let pending = try PendingRow(row, zone: zone)
             let fields: [Field] = try row.withUnsafeData(atIndex: count + 3) { data in
                 try data?.withUnsafeBytes { try StoredFields.decode($0) } ?? []
             }
             return DiagnosticsReport.Change(
-                scope: row[count + 2], zone: zone.name, name: pending.change.id.name,
+                scope: try row.decode(atIndex: count + 2), zone: zone.name,
+                name: pending.change.id.name,
                 kind: "\(pending.change.kind)", edited: CacheStore.date(pending.editedMilliseconds),
                 generation: pending.change.generation,
                 conflictRounds: pending.change.conflictRounds, attempts: pending.change.attempts,
@@ -159,7 +162,10 @@ package struct CacheInspection {
 
     private func counts(_ sql: String) throws -> [String: Int] {
         let rows = try Row.fetchAll(database, sql: sql)
-        return Dictionary(rows.map { ($0[0], $0[1]) }) { $1 }
+        let counts = try rows.map { row in
+            (try row.decode(String.self, atIndex: 0), try row.decode(Int.self, atIndex: 1))
+        }
+        return Dictionary(counts) { $1 }
     }
 
     private func rowCounts() throws -> [String: Int] {
@@ -168,12 +174,10 @@ package struct CacheInspection {
             sql: """
                 SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                 """)
-        return try Dictionary(
-            uniqueKeysWithValues: tables.map { table in
-                let name = table.replacing("\"", with: "\"\"")
-                let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(name)\"")
-                return (table, count ?? 0)
-            })
+        return try tables.reduce(into: [:]) { counts, table in
+            let name = table.replacing("\"", with: "\"\"")
+            counts[table] = try Int.fetchOne(database, sql: "SELECT count(*) FROM \"\(name)\"")
+        }
     }
 
     private func fileBytes() -> [String: Int] {

@@ -99,10 +99,12 @@ extension CacheFile {
             sql: "SELECT time, database, level, kind, details FROM event ORDER BY id")
         return try rows.map { row in
             LoggedEvent(
-                date: Date(timeIntervalSince1970: Double(row[0] as Int64) / 1_000), scope: row[1],
-                level: row[2], kind: row[3],
-                details: try JSONDecoder().decode(
-                    [String: String].self, from: Data((row[4] as String).utf8)))
+                date: CacheStore.date(try row.decode(atIndex: 0)),
+                scope: try row.decode(atIndex: 1), level: try row.decode(atIndex: 2),
+                kind: try row.decode(atIndex: 3),
+                details: try StoredJSON.decode(
+                    [String: String].self,
+                    from: Data(try row.decode(String.self, atIndex: 4).utf8)))
         }
     }
 }

@@ -63,7 +63,7 @@ public struct FetchProgress: Hashable, Sendable {
 extension FetchProgress {
     /// Reads the zone's flag: the applied and the remaining count.
     private init(text: String) {
-        let numbers = text.split(separator: " ").map { Int($0) }
+        let numbers = text.split(separator: " ").map { Int32($0).map { max(0, Int($0)) } }
         let applied = numbers.first.flatMap(\.self) ?? 0
         self.init(
             fetchedCount: applied, appliedCount: applied,

@@ -55,10 +55,7 @@ enum CacheFormat {
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
                 // The format is current, but the table of tombstones has been altered: the file is
                 // damaged.
-                throw CacheError(
-                    .damaged,
-                    "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
-                    cause: error)
+                throw CacheError.damaged(error)
             }
             for suffix in ["", "-wal", "-shm"] { DeviceFile.tighten(path + suffix) }
             return pool
@@ -66,10 +63,8 @@ enum CacheFormat {
             throw error
         } catch DatabaseRefusal.newerFormat(let path, let found, let newestKnown) {
             guard !isNumberDamaged(inFileAt: path) else {
-                throw CacheError(
-                    .damaged,
-                    "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
-                    cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
+                throw CacheError.damaged(
+                    NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
             }
             throw CacheError(
                 .newerFormat, "A newer version of the app wrote this cache. Update the app.",
@@ -86,6 +81,8 @@ enum CacheFormat {
                 .damaged,
                 "The cache's file is damaged. Delete it; what was not sent from it is lost.",
                 cause: error)
+        } catch is RowDecodingError {
+            throw CacheError.damagedRow
         } catch {
             throw CacheError(
                 .unwritable,
@@ -121,9 +118,11 @@ enum CacheFormat {
                 WHERE sql IS NOT NULL AND name <> 'grdb_migrations'
                 """)
         return Set(
-            rows.map { row in
-                let words = (row[1] ?? "").split { !$0.isLetter && !$0.isNumber }
-                return [row[0] ?? ""] + words.map(String.init).sorted()
+            try rows.map { row in
+                let text = try row.decode(String?.self, atIndex: 1) ?? ""
+                let words = text.split { !$0.isLetter && !$0.isNumber }
+                let name = try row.decode(String?.self, atIndex: 0) ?? ""
+                return [name] + words.map(String.init).sorted()
             })
     }
 
@@ -277,7 +276,7 @@ enum CacheFormat {
                             StoredFields.encode(try FieldsOfFormat2.fields($0))
                         }
                     },
-                    row[0] as Int64,
+                    try row.decode(Int64.self, atIndex: 0),
                 ])
             }
         }
@@ -299,7 +298,7 @@ enum CacheFormat {
             sql: "INSERT OR IGNORE INTO encryptedField (type, key) VALUES (?, ?)")
         let rows = try Row.fetchCursor(database, sql: "SELECT type, fields FROM record")
         while let row = try rows.next() {
-            let type: String = row[0]
+            let type: String = try row.decode(atIndex: 0)
             let fields = try row.withUnsafeData(atIndex: 1) { data in
                 try data?.withUnsafeBytes { try StoredFields.decode($0) } ?? []
             }

@@ -40,14 +40,14 @@ struct ZoneRow {
 
     static let columns = "id, name, owner, state, token, pass, isRefetching"
 
-    init(_ row: Row) {
-        key = row[0]
-        id = ZoneID(name: row[1], ownerName: row[2])
+    init(_ row: Row) throws {
+        key = try row.decode(atIndex: 0)
+        id = ZoneID(name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
         // Only this app's versions write the column; an unknown number is treated as existing.
-        state = State(rawValue: row[3]) ?? .existing
-        token = row[4]
-        pass = row[5]
-        let refetching: Int = row[6]
+        state = State(rawValue: try row.decode(atIndex: 3)) ?? .existing
+        token = try row.decode(atIndex: 4)
+        pass = try row.decode(atIndex: 5)
+        let refetching: Int = try row.decode(atIndex: 6)
         isRefetching = refetching != 0
         isFirstFetch = refetching == 2 || pass < 2
     }
@@ -99,23 +99,41 @@ struct PendingRow {
         """
 
     init(_ row: Row, zone: ZoneID) throws {
-        sequence = row[0]
-        let id = RecordID(name: row[1], zoneID: zone)
-        let kind: PendingChange.Kind = row[2] as Int == 1 ? .delete : .save
+        sequence = try row.decode(atIndex: 0)
+        let id = RecordID(name: try row.decode(atIndex: 1), zoneID: zone)
+        let isDeletion = try row.decode(Int.self, atIndex: 2) == 1
         change = PendingChange(
-            id: id, kind: kind, generation: row[3], conflictRounds: row[10], attempts: row[11])
-        editedMilliseconds = row[4]
-        if let type = row[5] as String? {
+            id: id, kind: isDeletion ? .delete : .save, generation: try row.decode(atIndex: 3),
+            conflictRounds: try row.decode(atIndex: 10), attempts: try row.decode(atIndex: 11))
+        // They are counted on.
+        let most = max(Int(change.generation), change.conflictRounds, change.attempts)
+        let least = min(Int(change.generation), change.conflictRounds, change.attempts)
+        guard least >= 0, most < Int(Int32.max) else { throw CacheError.damagedNumber }
+        editedMilliseconds = try row.decode(atIndex: 4)
+        if let type = try row.decode(String?.self, atIndex: 5) {
             base = try RecordSnapshot(row, id: id, type: type, at: 6)
         }
-        earlier = SentMarks.list(row[9] as Data)
-        if let code = (row[12] as Int?).map({ CKError.Code(rawValue: $0) ?? .internalError }) {
-            failure = SyncFailure(code, message: row[13] ?? "")
+        earlier = SentMarks.list(try row.decode(atIndex: 9))
+        if let code = try row.decode(Int?.self, atIndex: 12) {
+            failure = SyncFailure(
+                CKError.Code(rawValue: code) ?? .internalError,
+                message: try row.decode(String?.self, atIndex: 13) ?? "")
         }
-        isMadeAnew = row[14]
+        isMadeAnew = try row.decode(atIndex: 14)
         // Only this app's versions write the column; an unknown number is treated as the unknown.
-        delivery = Delivery(rawValue: row[15]) ?? .unknown
-        isSentAgain = row[16]
+        delivery = Delivery(rawValue: try row.decode(atIndex: 15)) ?? .unknown
+        isSentAgain = try row.decode(atIndex: 16)
+    }
+}
+
+extension RecordID {
+    /// Reads a record's name and its zone's name and owner.
+    init(_ row: Row, at column: Int = 0) throws {
+        self.init(
+            name: try row.decode(atIndex: column),
+            zoneID: ZoneID(
+                name: try row.decode(atIndex: column + 1),
+                ownerName: try row.decode(atIndex: column + 2)))
     }
 }
 
@@ -131,7 +149,8 @@ extension RecordSnapshot {
             try data?.withUnsafeBytes { try StoredFields.decode($0) } ?? []
         }
         self.init(
-            id: id, type: type, system: system, parentRecordName: row[column + 1], fields: fields)
+            id: id, type: type, system: system,
+            parentRecordName: try row.decode(atIndex: column + 1), fields: fields)
     }
 
     var systemData: Data? { system.map { StoredSystem.encode($0) } }

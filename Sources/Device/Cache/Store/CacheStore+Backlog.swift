@@ -26,7 +26,7 @@ extension CacheStore {
                         SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
                         """))
             while let row = try rows.next() {
-                let zone = ZoneRow(row)
+                let zone = try ZoneRow(row)
                 switch zone.state {
                 case .wanted: backlog.zonesToCreate.append(zone.id)
                 case .unwanted: backlog.zonesToDelete.append(zone.id)
@@ -36,7 +36,8 @@ extension CacheStore {
                 case .refused, .detached: break
                 case .existing:
                     // Nothing is sent into a zone that was never fetched.
-                    if row[7] as Bool || zone.token == nil || unanswered.contains(zone.id) {
+                    let needsFetch: Bool = try row.decode(atIndex: 7)
+                    if needsFetch || zone.token == nil || unanswered.contains(zone.id) {
                         backlog.zonesToFetch.append(zone.id)
                     }
                 }

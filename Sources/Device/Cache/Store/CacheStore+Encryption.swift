@@ -24,7 +24,8 @@ extension CacheFile {
             let rows = try Row.fetchCursor(
                 database.cachedStatement(sql: "SELECT type, key FROM encryptedField"))
             while let row = try rows.next() {
-                keys[row[0], default: []].insert(row[1])
+                let type: String = try row.decode(atIndex: 0)
+                keys[type, default: []].insert(try row.decode(atIndex: 1))
             }
             return keys
         }

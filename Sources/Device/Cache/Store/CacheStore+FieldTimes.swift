@@ -67,7 +67,7 @@ extension CacheStore {
         for row in try Row.fetchAll(
             database.cachedStatement(sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"))
         {
-            let zone = ZoneRow(row)
+            let zone = try ZoneRow(row)
             zones[zone.key] = zone
         }
         let rows = try Row.fetchAll(
@@ -78,9 +78,10 @@ extension CacheStore {
                     ORDER BY sequence
                     """))
         for row in rows {
-            guard let zone = zones[row[PendingRow.columnCount]] else { continue }
+            let key: Int64 = try row.decode(atIndex: PendingRow.columnCount)
+            guard let zone = zones[key] else { continue }
             var pending = try PendingRow(row, zone: zone.id)
-            pending.editedMilliseconds += offset
+            pending.editedMilliseconds &+= offset
             try update(pending, database)
             guard var record = try record(pending.change.id.name, zone, database) else { continue }
             if let key = fieldTimesKey(ofType: record.type) {
@@ -88,7 +89,7 @@ extension CacheStore {
             }
             for key in [editDateKey, resolver.editStamps.dateKey].compactMap(\.self) {
                 guard case .timestamp(let edited, _) = record[key] else { continue }
-                record[key] = .timestamp(milliseconds: edited + offset)
+                record[key] = .timestamp(milliseconds: edited &+ offset)
             }
             try put(record, zone, database)
             outcome.changedIDs.insert(record.id)

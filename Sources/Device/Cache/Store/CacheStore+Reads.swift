@@ -28,7 +28,8 @@ extension CacheStore {
             let rows = try Row.fetchCursor(statement, arguments: arguments)
             while let row = try rows.next() {
                 let record = try RecordSnapshot(
-                    row, id: RecordID(name: row[4], zoneID: id), type: row[0], at: 1)
+                    row, id: RecordID(name: try row.decode(atIndex: 4), zoneID: id),
+                    type: try row.decode(atIndex: 0), at: 1)
                 if !isHidden(record) { records.append(record) }
             }
             return records
@@ -43,7 +44,7 @@ extension CacheStore {
                     sql: """
                         SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state <> 2 ORDER BY id
                         """)
-            ).map { ZoneRow($0).id }
+            ).map { try ZoneRow($0).id }
         }
     }
 
@@ -60,8 +61,8 @@ extension CacheStore {
                 let pending = try PendingRow(
                     row,
                     zone: ZoneID(
-                        name: row[PendingRow.columnCount],
-                        ownerName: row[PendingRow.columnCount + 1]))
+                        name: try row.decode(atIndex: PendingRow.columnCount),
+                        ownerName: try row.decode(atIndex: PendingRow.columnCount + 1)))
                 return pending.failure.map { AttentionItem(pending.change, $0, scope) }
             }
         }
@@ -77,7 +78,7 @@ extension CacheStore {
                         JOIN zone ON zone.id = pending.zone WHERE zone.\(isHere)
                         ORDER BY sequence LIMIT ?
                         """), arguments: [limit]
-            ).map { RecordID(name: $0[0], zoneID: ZoneID(name: $0[1], ownerName: $0[2])) }
+            ).map { try RecordID($0) }
         }
     }
 
@@ -92,12 +93,13 @@ extension CacheStore {
             return try Row.fetchOne(database.cachedStatement(sql: countsSQL))
         }
         guard let counts else { return }
+        let recordCount = try counts.decode(Int.self, atIndex: 2)
         status.zonesAwaitingUpdate += held.withLock { $0.count }
-        status.pendingCount += counts[0]
-        status.attentionCount += counts[1]
-        status.recordCount += counts[2]
-        status.recordsWithChangeTagCount += counts[2] - counts[3]
-        status.reportCount += counts[4]
+        status.pendingCount += try counts.decode(atIndex: 0)
+        status.attentionCount += try counts.decode(atIndex: 1)
+        status.recordCount += recordCount
+        status.recordsWithChangeTagCount += recordCount - (try counts.decode(atIndex: 3))
+        status.reportCount += try counts.decode(atIndex: 4)
     }
 
     /// Records are counted in an index, because their table has all fields. Each record that the

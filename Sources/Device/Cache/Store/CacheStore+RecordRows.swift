@@ -104,8 +104,9 @@ extension CacheStore {
                 name,
             ])
         guard let row else { return }
-        try indexSystem(system, row[0], ofType: row[1], database)
-        try maintain(.system, row[0], RecordID(name: name, zoneID: zone.id), database)
+        let key: Int64 = try row.decode(atIndex: 0)
+        try indexSystem(system, key, ofType: try row.decode(atIndex: 1), database)
+        try maintain(.system, key, RecordID(name: name, zoneID: zone.id), database)
     }
 
     /// Notes that a full fetch contained a record that is unchanged; derived rows stay the same.
@@ -120,8 +121,10 @@ extension CacheStore {
         let statement = try database.cachedStatement(
             sql: "UPDATE record SET system = NULL WHERE zone = ? RETURNING id, name, type")
         for row in try Row.fetchAll(statement, arguments: [zone.key]) {
-            try indexSystem(nil, row[0], ofType: row[2], database)
-            try maintain(.system, row[0], RecordID(name: row[1], zoneID: zone.id), database)
+            let key: Int64 = try row.decode(atIndex: 0)
+            let id = RecordID(name: try row.decode(atIndex: 1), zoneID: zone.id)
+            try indexSystem(nil, key, ofType: try row.decode(atIndex: 2), database)
+            try maintain(.system, key, id, database)
         }
     }
 
@@ -146,8 +149,8 @@ extension CacheStore {
             let row = try Row.fetchOne(
                 statement, arguments: [zone.key, NameHash.of(name), name])
         else { return false }
-        let removed = try RecordSnapshot(row, id: id, type: row[1], at: 2)
-        try maintain(.removed, row[0], id, database)
+        let removed = try RecordSnapshot(row, id: id, type: try row.decode(atIndex: 1), at: 2)
+        try maintain(.removed, try row.decode(atIndex: 0), id, database)
         let version: Int64? = milliseconds == nil ? .max : isKnownThere ? nil : 0
         try addTombstone(
             zone.id, name, deleted: milliseconds, madeAnew: madeAnewMilliseconds(removed),
@@ -163,8 +166,8 @@ extension CacheStore {
         let statement = try database.cachedStatement(
             sql: "DELETE FROM record WHERE zone = ? RETURNING id, name")
         return try Row.fetchAll(statement, arguments: [zone.key]).map { row in
-            let id = RecordID(name: row[1], zoneID: zone.id)
-            try maintain(.removed, row[0], id, database)
+            let id = RecordID(name: try row.decode(atIndex: 1), zoneID: zone.id)
+            try maintain(.removed, try row.decode(atIndex: 0), id, database)
             return id
         }
     }

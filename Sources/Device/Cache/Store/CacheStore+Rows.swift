@@ -9,7 +9,8 @@ extension CacheStore {
     func zone(_ id: ZoneID, _ database: Database) throws -> ZoneRow? {
         let statement = try database.cachedStatement(
             sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND name = ? AND owner = ?")
-        return try Row.fetchOne(statement, arguments: [id.name, id.ownerName]).map { ZoneRow($0) }
+        let row = try Row.fetchOne(statement, arguments: [id.name, id.ownerName])
+        return try row.map { try ZoneRow($0) }
     }
 
     /// The row of a zone, inserted if it does not exist.
@@ -37,7 +38,8 @@ extension CacheStore {
             statement, arguments: [zone.key, NameHash.of(name), name]
         ).map { row in
             try RecordSnapshot(
-                row, id: RecordID(name: name, zoneID: zone.id), type: row[0], at: 1)
+                row, id: RecordID(name: name, zoneID: zone.id),
+                type: try row.decode(atIndex: 0), at: 1)
         }
     }
 

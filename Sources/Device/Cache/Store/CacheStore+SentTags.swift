@@ -101,7 +101,7 @@ extension CacheStore {
                         AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
                             OR 'ahead/' || id IN (SELECT name FROM flag WHERE \(isHere)))
                     """))
-        for row in rows.map({ ZoneRow($0) }) where !named.contains(row.id) {
+        for row in try rows.map({ try ZoneRow($0) }) where !named.contains(row.id) {
             try needFetch(of: row, database)
         }
         try database.cachedStatement(

@@ -241,7 +241,7 @@ extension CacheStore {
         let rows = try Row.fetchAll(
             database.cachedStatement(
                 sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state IN (1, 5)")
-        ).map { ZoneRow($0) }
+        ).map { try ZoneRow($0) }
         return isFull ? rows : rows.filter { doubted.contains($0.id) }
     }
 

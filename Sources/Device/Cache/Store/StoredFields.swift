@@ -17,7 +17,7 @@ enum StoredFields {
         do {
             return try RecordFields.encoded([UInt8](bytes)).values().map(\.withInfinity)
         } catch {
-            throw CacheError.unreadableRecord(error)
+            throw CacheError.damaged(error)
         }
     }
 }
@@ -33,18 +33,38 @@ extension StoredSystem {
         do {
             stored = try readWire(from: bytes)
         } catch {
-            throw CacheError.unreadableRecord(error)
+            throw CacheError.damaged(error)
         }
         guard let fields = stored.fields else {
-            throw CacheError.unreadableRecord(
-                WireError("The bytes of sharing are not Base64."))
+            throw CacheError.damaged(WireError("The bytes of sharing are not Base64."))
         }
         return fields
     }
 }
 
+/// Other content of the file, in JSON.
+enum StoredJSON {
+    /// - Throws: ``CacheError`` `damaged` if the bytes cannot be decoded.
+    static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: data)
+        } catch {
+            throw CacheError.damaged(error)
+        }
+    }
+}
+
 extension CacheError {
-    fileprivate static func unreadableRecord(_ cause: any Error) -> CacheError {
+    /// GRDB's own error would bring the content of the whole row into logs.
+    static var damagedRow: CacheError {
+        damaged(WireError("A row has NULL or a value of another type in one of its columns."))
+    }
+
+    /// The error of a number that this app never writes and cannot calculate with.
+    static var damagedNumber: CacheError { damaged(WireError("A number is out of its range.")) }
+
+    /// The error of content that cannot be read; the next opening starts with a new file.
+    static func damaged(_ cause: any Error) -> CacheError {
         CacheError(
             .damaged,
             "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",

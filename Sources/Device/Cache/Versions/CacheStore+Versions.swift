@@ -45,11 +45,14 @@ extension CacheStore {
                     """))
         var held: [Int64: ZoneID] = [:]
         for row in rows {
-            let type = (row[3] as String).split(separator: "/", maxSplits: 2).last.map(String.init)
+            let name: String = try row.decode(atIndex: 3)
+            let type = name.split(separator: "/", maxSplits: 2).last.map(String.init)
             guard let type, let declared = versions.declarations[type],
-                let version = Int64(row[4] as String), version > declared.current
+                let version = Int64(try row.decode(String.self, atIndex: 4)),
+                version > declared.current
             else { continue }
-            held[row[0]] = ZoneID(name: row[1], ownerName: row[2])
+            held[try row.decode(atIndex: 0)] = ZoneID(
+                name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
         }
         return held
     }
@@ -207,8 +210,8 @@ extension CacheStore {
                     ORDER BY record.id LIMIT \(Self.migrationStep)
                     """, arguments: [type, after])
             for row in rows {
-                guard let zone = try zoneOfRecord(row[0], database),
-                    let record = try record(row[1] as String, zone, database)
+                guard let zone = try zoneOfRecord(row.decode(atIndex: 0), database),
+                    let record = try record(row.decode(String.self, atIndex: 1), zone, database)
                 else { continue }
                 if let edit = migration(of: record, isLocal: false) {
                     if try apply(edit, zone, nowMilliseconds, database) {
@@ -227,10 +230,8 @@ extension CacheStore {
                 }
             }
             let isDone = rows.count < Self.migrationStep
-            let value =
-                isDone
-                ? "\(declared.current)"
-                : "\(declared.current)/\((rows.last?[0] as Int64?) ?? after)"
+            let last = try rows.last?.decode(Int64.self, atIndex: 0) ?? after
+            let value = isDone ? "\(declared.current)" : "\(declared.current)/\(last)"
             try database.execute(
                 sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
                 arguments: [scope.rawValue, name, value])
@@ -244,7 +245,7 @@ extension CacheStore {
                 SELECT \(ZoneRow.columns) FROM zone
                 WHERE id = (SELECT zone FROM record WHERE id = ?)
                 """, arguments: [key]
-        ).map { ZoneRow($0) }
+        ).map { try ZoneRow($0) }
     }
 }
 

@@ -16,7 +16,7 @@ extension CacheStore {
             try file.noteChange(of: [], in: scope, database)
             return try Row.fetchAll(
                 database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"
-            ).map { ZoneRow($0).id }
+            ).map { try ZoneRow($0).id }
         }
     }
 
@@ -25,7 +25,7 @@ extension CacheStore {
         try write { database, outcome in
             let rows = try Row.fetchAll(
                 database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"
-            ).map { ZoneRow($0) }
+            ).map { try ZoneRow($0) }
             for row in rows {
                 _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
                 guard !row.id.isDefault else { continue }

@@ -100,4 +100,20 @@ import Testing
         try device.cache.file.declare([])
         #expect(try drafts(device.cache) == ["a"])
     }
+
+    /// What the app cannot decode of its own tables is no damage of the cache's file.
+    @Test func rowErrorOfTheAppIsItsOwn() throws {
+        let device = try Device(RealService())
+        let read: (Database) throws -> Int = { database in
+            try Row.fetchAll(database, sql: "SELECT NULL").map { try $0.decode(atIndex: 0) }[0]
+        }
+        #expect(throws: RowDecodingError.self) { try device.cache.read(read) }
+        #expect(throws: RowDecodingError.self) {
+            try device.cache.write { transaction in try read(transaction.database) }
+        }
+        #expect(!DamageMark(cachePath: device.path).isSet)
+        #expect(throws: CacheError.self) { try device.cache.file.read(read) }
+        #expect(DamageMark(cachePath: device.path).isSet)
+        DamageMark(cachePath: device.path).remove()
+    }
 }
