@@ -106,15 +106,7 @@ extension CacheStore {
                 if outcome.haltReason != nil { return }
                 types = try file.types(database)
             }
-            for name in page.deletedNames {
-                let created = page.createdMillisecondsOfDeleted[name]
-                if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
-                if try pending(name, zone, database) == nil {
-                    let id = RecordID(name: name, zoneID: zone.id)
-                    try noteDeletion(of: id, version: .max, database)
-                }
-                try meetDeletion(of: name, zone, &outcome, database)
-            }
+            try meetDeletions(of: page, zone, &lost, &outcome, database)
             if !page.records.isEmpty || !page.deletedNames.isEmpty {
                 try noteAhead(zone, database)
             }
@@ -125,6 +117,21 @@ extension CacheStore {
             outcome.hasUnwantedZone = try deleteEmptied(
                 zone, hasRepeated: !returned.isEmpty, moreComing: page.moreComing, &outcome,
                 database)
+        }
+    }
+
+    private func meetDeletions(
+        of page: ZonePage, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        for name in page.deletedNames {
+            let created = page.createdMillisecondsOfDeleted[name]
+            if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
+            if try pending(name, zone, database) == nil {
+                let id = RecordID(name: name, zoneID: zone.id)
+                try noteDeletion(of: id, version: .max, database)
+            }
+            try meetDeletion(of: name, zone, &outcome, database)
         }
     }
 
