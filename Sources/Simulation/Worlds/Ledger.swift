@@ -188,7 +188,8 @@ struct Ledger {
         if !isDecidedByTime {
             // Each user's cache on a device has an end of its own.
             let last = Dictionary(
-                edits.filter(\.isPromised).map { ([$0.device, "\($0.user)"], $0.number) }) { $1 }
+                edits.filter(\.isPromised).map { ([$0.device, "\($0.user)"], $0.number) }
+            ) { $1 }
             allowed = edits.filter {
                 !$0.isPromised || last[[$0.device, "\($0.user)"]] == $0.number
             }

@@ -83,7 +83,8 @@ extension SimulationRun {
     /// the app is told, and has it.
     private func giveUp(_ client: CKRecord, of device: SimulatedDevice) {
         guard client.recordChangeTag == nil, sleptSeconds >= SimulatedCloud.tombstoneSeconds,
-            let record = Int(client.recordID.recordName.dropFirst()), let life = client["life"] as Int64?
+            let record = Int(client.recordID.recordName.dropFirst()),
+            let life = client["life"] as Int64?
         else { return }
         let (key, id, _) = place(record, of: device)
         if id == client.recordID { ledger.givenUp(key, life: life) }

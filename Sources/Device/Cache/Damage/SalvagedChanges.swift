@@ -53,8 +53,8 @@ struct SalvagedChanges {
         flags = Self.values(
             "SELECT 0, name, value FROM flag WHERE database = 0", database
         ) { (name: try $0.decode(atIndex: 1), value: try $0.decode(atIndex: 2)) }
-            // Others are of tables that the new file does not have, as the declared types.
-            .filter { CacheFlag(rawValue: $0.name)?.isOfFile == true }
+        // Others are of tables that the new file does not have, as the declared types.
+        .filter { CacheFlag(rawValue: $0.name)?.isOfFile == true }
         checkOwner()
         encryptedFields = Self.values("SELECT type, key FROM encryptedField", database) {
             (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1))
