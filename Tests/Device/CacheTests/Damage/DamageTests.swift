@@ -159,7 +159,10 @@ import Testing
         // Whatever was not touched may still be damaged in the old file; a new one is whole.
         if try !asides(phone).isEmpty {
             try await phone.sync()
-            #expect(try await phone.texts() == cloud.texts(), "seed \(seed)")
+            // A salvaged edit with a damaged name of a field is refused by the service, and the app hears of it.
+            if try await phone.cache.attentionItems().isEmpty {
+                #expect(try await phone.texts() == cloud.texts(), "seed \(seed)")
+            }
             let violations = try CacheInspection.look(atFile: phone.path) { try $0.violations() }
             #expect(violations.isEmpty, "seed \(seed)")
         }
