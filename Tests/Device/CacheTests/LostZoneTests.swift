@@ -146,27 +146,6 @@ import Testing
         }
     }
 
-    /// The copy is older than the zone: the phone's deletion finds none, and the tablet makes it anew with what it has.
-    @Test func zoneThatCameBackAndWasEmptiedIsDeletedAgain() async throws {
-        try await folder.sync("phone", "tablet")
-        try folder.takeCopy()
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
-        try await folder.sync("tablet", "phone")
-        try folder.restore()
-        try await folder.run("phone") { phone in
-            try await phone.deleteZone(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
-        for device in ["tablet", "phone", "tablet"] { try await folder.sync(device) }
-        try await folder.run("laptop") { laptop in
-            try await laptop.sync()
-            #expect(try await laptop.zoneIDs(in: .private).isEmpty)
-        }
-    }
-
     /// Copies the folder when the phone has made the zone and these have fetched it.
     private func copyOfZone(fetchedBy devices: String...) async throws {
         try await folder.run("phone") { phone in

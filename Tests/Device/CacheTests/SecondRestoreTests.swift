@@ -97,6 +97,34 @@ import Testing
         #expect(edits == 0)
     }
 
+    /// The copy is older than the zone: the phone's deletion finds none, and the tablet makes the zone anew with what it
+    /// has. The phone deletes all of that again, and then the zone, unless somebody saves in it before.
+    @Test(arguments: [false, true])
+    func zoneThatCameBackAndWasEmptiedIsDeletedAgain(isUsedAgain: Bool) async throws {
+        let cloud = RealService()
+        let (phone, tablet) = (try Device(cloud), try Device(cloud))
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try cloud.copy()
+        try phone.save("a", "1")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        try cloud.restore(copy)
+        try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try await cloud.texts() == ["a": "1"])
+        if isUsedAgain {
+            cloud.pass()
+            phone.link.duringNextPage {
+                try tablet.save("b", "1")
+                try await tablet.sync()
+            }
+        }
+        for device in [phone, tablet, phone] {
+            try await device.sync()
+            #expect(try device.texts() == (isUsedAgain ? ["b": "1"] : [:]))
+        }
+        #expect(try await cloud.zones().contains(.list) == isUsedAgain)
+    }
+
     /// The service does not know an upload any more; its record was edited or deleted since.
     @Test func failedUploadOfAFormerEditChangesNothing() async throws {
         let (cloud, phone, _) = try await devices()
@@ -109,5 +137,50 @@ import Testing
             batch, [.failed(failure, server: nil)], [.deletedElsewhere], wereSent: false)
         try await phone.sync()
         #expect(try await cloud.names().isEmpty)
+    }
+
+    /// A record of a name that was deleted is made again and deleted before it was sent: the former one's deletion is still
+    /// one that a restore can lose.
+    @Test func deletionOfTheFormerRecordOutlivesOneThatWasNeverSent() async throws {
+        let (cloud, phone, tablet) = try await devices()
+        let copy = try cloud.copy()
+        try phone.delete("a")
+        try await phone.sync()
+        try await phone.sync()
+        cloud.pass()
+        try phone.save("a", "2")
+        try phone.delete("a")
+        try cloud.restore(copy)
+        for device in [phone, tablet, phone] { try await device.sync() }
+        #expect(try phone.texts().isEmpty)
+        #expect(try await cloud.names().isEmpty)
+    }
+
+    /// Without times of fields only the pending deletion tells that the record is to go.
+    @Test func deletionOfARecordThatIsSentAgainMeetsAnothersCopy() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud, resolver: KeepsServer())
+        let tablet = try Device(cloud, resolver: KeepsServer())
+        try phone.save("b", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        let copy = try cloud.copy()
+        try phone.save("new", "1")
+        try await phone.sync()
+        try await tablet.sync()
+        try cloud.restore(copy)
+        phone.link.fail("send", 1, .requestLost(SyncFailure(.networkUnavailable)))
+        try await phone.sync()
+        try await tablet.sync()
+        try phone.delete("new")
+        for device in [phone, tablet] {
+            try await device.sync()
+            #expect(try device.texts() == ["b": "1"])
+        }
+        #expect(try await cloud.names() == ["b"])
+    }
+
+    private struct KeepsServer: ConflictResolver {
+        func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
     }
 }

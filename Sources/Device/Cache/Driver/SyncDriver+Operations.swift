@@ -99,6 +99,14 @@ extension SyncDriver {
     private func zoneOutcomes(
         _ create: [ZoneID], _ delete: [ZoneID]
     ) async throws -> ZoneOutcomes {
+        let kept = try await emptiedZonesInUse(of: delete)
+        guard kept.isEmpty else {
+            let rest = delete.filter { !kept.contains($0) }
+            var outcomes = ZoneOutcomes()
+            if !create.isEmpty || !rest.isEmpty { outcomes = try await zoneOutcomes(create, rest) }
+            for zone in kept { outcomes.deleted[zone] = Self.zoneInUse }
+            return outcomes
+        }
         do {
             return try await remote.modifyZones(create: create, delete: delete)
         } catch let failure as SyncFailure
@@ -110,6 +118,30 @@ extension SyncDriver {
                 deleted: Dictionary(uniqueKeysWithValues: delete.map { ($0, failure) }))
         }
     }
+
+    /// Of zones that are deleted because they came back and were emptied, those in which somebody has saved since.
+    private func emptiedZonesInUse(of zones: [ZoneID]) async throws -> Set<ZoneID> {
+        var inUse: Set<ZoneID> = []
+        for (zone, token) in try store.emptied(of: zones) {
+            do {
+                let page = try await remote.zoneChanges(zone, since: token, knowing: [], limit: 1)
+                if !page.records.isEmpty || page.moreComing { inUse.insert(zone) }
+            } catch let failure as SyncFailure {
+                switch failure.code {
+                case .zoneNotFound, .userDeletedZone: continue
+                case .changeTokenExpired: inUse.insert(zone)
+                default: throw failure
+                }
+            }
+        }
+        return inUse
+    }
+
+    private static let zoneInUse = SyncFailure(
+        .constraintViolation,
+        message: """
+            The zone came back after a loss and is not deleted again: somebody has saved in it since.
+            """)
 
     private func fetchDatabaseChanges() async throws {
         let start = try store.databaseToken()

@@ -87,7 +87,7 @@ struct PendingRow {
 
     /// Whether it makes a record that the service has not got, and had none of that name.
     var isNeverSent: Bool {
-        change.kind == .save && base == nil && delivery == .notSent && !isMadeAnew
+        change.kind == .save && base == nil && delivery == .notSent && !isMadeAnew && !isSentAgain
     }
 
     /// The number of columns.

@@ -106,7 +106,8 @@ extension CacheStore {
         }
         var row = try known ?? zone(id, orMake: .wanted, database)
         switch row.state {
-        case .unwanted: row.state = .replaced
+        // One that was only emptied is there, as far as is known here.
+        case .unwanted: row.state = row.token == nil ? .replaced : .existing
         case .refused: row.state = .wanted
         case .wanted, .existing, .replaced, .detached: break
         }
@@ -210,8 +211,11 @@ extension CacheStore {
         try refuseIfNewer(old)
         let pending = try pending(name, zone, database)
         if let pending, pending.isNeverSent {
-            // After a loss others may have the record, although this device makes it again.
-            let isKnownThere = try lossMilliseconds(in: zone, database) != nil
+            // After a loss others may have the record, although this device makes it again; and a
+            // former one of the name was at the service.
+            let isKnownThere =
+                try lossMilliseconds(in: zone, database) != nil
+                || hasTombstone(of: old.id, database)
             try removeRecord(name, zone, deleted: now, isKnownThere: isKnownThere, database)
             try removePending(pending, database)
             return true

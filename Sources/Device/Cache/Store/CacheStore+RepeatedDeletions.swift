@@ -23,6 +23,7 @@ extension CacheStore {
 
     func forgetLoss(in zone: ZoneRow, _ database: Database) throws {
         try setText(nil, named: lossName(of: zone), database)
+        try setText(nil, named: returnedName(of: zone), database)
     }
 
     /// Deletes a record again that came back after a loss, even with later edits, if it was created
@@ -192,6 +193,7 @@ extension CacheStore {
     /// Deletes a zone again after a fetch of all its changes, when records of it were deleted again and nothing is left.
     /// A zone that came back without records may be a new one, and stays.
     ///
+    /// It keeps its change token: if others save something in it before the deletion is sent, it stays too.
     /// - Parameter hasRepeated: whether records were deleted again in this page.
     /// - Returns: whether it is to be deleted.
     func deleteEmptied(
@@ -206,10 +208,23 @@ extension CacheStore {
             return false
         }
         guard hasRepeated || known == "emptied" else { return false }
-        try setText(nil, named: returnedName(of: row), database)
         _ = try removeContent(of: row, deleted: nil, &outcome, database)
-        try setUnwanted(row, database)
+        // If it stays after all, its records are still those of the deleted zone.
+        try noteLoss(in: row, database)
+        try setState(.unwanted, of: row, database)
         return true
+    }
+
+    /// The zones of these that are deleted because they came back and were emptied, each with its change token.
+    func emptied(of zones: [ZoneID]) throws -> [(zone: ZoneID, token: String)] {
+        try read { database in
+            try zones.compactMap { id in
+                guard let row = try zone(id, database), row.state == .unwanted,
+                    let token = row.token
+                else { return nil }
+                return (id, token)
+            }
+        }
     }
 
     private func generationName(of row: ZoneRow) -> String { "generation/\(row.key)" }

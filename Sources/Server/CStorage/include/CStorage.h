@@ -21,8 +21,9 @@ uint32_t stratus_crc32c_counted(uint32_t checksum, const void *bytes, size_t cou
 uint32_t stratus_crc32c_by_table(uint32_t checksum, const void *bytes, size_t count);
 
 // Has the system write some bytes of a file, which it has in memory, to the disk, and waits for it. Nothing is
-// synchronised: the disk may still have them in its own memory.
-void stratus_write_back(int file, int64_t offset, int64_t count);
+// synchronised: the disk may still have them in its own memory. Returns 0, or the error number of bytes that did not
+// reach it: fsync does not report them again.
+int stratus_write_back(int file, int64_t offset, int64_t count);
 
 struct sqlite3;
 

@@ -114,7 +114,13 @@ final class FileBlobWriter: BlobWriter {
                     rest = rest.dropFirst(count)
                 }
             }
-            writeBack(bytes.count, of: file)
+            do {
+                try writeBack(bytes.count, of: file)
+            } catch {
+                // What is in the file cannot be gone on with: some of it is not on the disk.
+                remove()
+                throw error
+            }
         }
     }
 
@@ -122,14 +128,16 @@ final class FileBlobWriter: BlobWriter {
 
     /// Writes the newest bytes to the disk, a piece at a time. Otherwise other databases' commits would wait for
     /// all of them, since the files of a file system share its journal.
-    private func writeBack(_ count: Int, of file: Int32) {
+    ///
+    /// - Throws: ``StorageError`` when the disk did not take them. A later `fsync` would not say so.
+    private func writeBack(_ count: Int, of file: Int32) throws {
         let end = Int64(lseek(file, 0, SEEK_CUR))
         var start = end - Int64(count)
         while start < end {
             let length = min(Self.pieceBytes, end - start)
             CommitTurn.waitForCommits()
-            // What this call does not write, the synchronisation at the end does.
-            stratus_write_back(file, start, length)
+            let code = stratus_write_back(file, start, length)
+            guard code == 0 else { throw StorageError.blob(errno: code, path: path) }
             start += length
         }
     }

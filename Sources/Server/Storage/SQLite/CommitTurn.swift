@@ -37,6 +37,9 @@ enum CommitTurn {
             state.waiters.append(end)
             return false
         }
-        if !isFree { _ = end.wait(timeout: .now() + .milliseconds(mostMilliseconds)) }
+        if isFree || end.wait(timeout: .now() + .milliseconds(mostMilliseconds)) == .success {
+            return
+        }
+        state.withLock { $0.waiters.removeAll { $0 === end } }
     }
 }

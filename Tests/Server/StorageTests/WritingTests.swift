@@ -1,0 +1,28 @@
+import CStorage
+import Foundation
+import Testing
+
+/// An error that writing a piece of a file meets is reported by that call alone: a later `fsync` of the file says that
+/// all is well.
+@Suite struct WritingTests {
+    @Test func errorOfAPieceIsReported() throws {
+        #if os(Linux)
+            // No file is open under this number.
+            #expect(stratus_write_back(-1, 0, 1) == EBADF)
+        #endif
+    }
+
+    @Test func whatIsNotWrittenInPiecesIsNoError() throws {
+        let pipe = Pipe()
+        #expect(stratus_write_back(pipe.fileHandleForWriting.fileDescriptor, 0, 1) == 0)
+    }
+
+    @Test func pieceOfAFileIsWritten() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data(repeating: 7, count: 200_000).write(to: url)
+        defer { unlink(url.path) }
+        let file = try FileHandle(forUpdating: url)
+        #expect(stratus_write_back(file.fileDescriptor, 0, 131_072) == 0)
+        try file.close()
+    }
+}
