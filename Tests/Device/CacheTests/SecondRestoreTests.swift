@@ -1,3 +1,4 @@
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -123,6 +124,16 @@ import Testing
             #expect(try device.texts() == (isUsedAgain ? ["b": "1"] : [:]))
         }
         #expect(try await cloud.zones().contains(.list) == isUsedAgain)
+        // Another zone may get the key of one that is gone, and must not inherit what is noted of it.
+        let notes = try phone.cache.store.read { database in
+            try String.fetchAll(
+                database,
+                sql: """
+                    SELECT name FROM flag WHERE (name LIKE 'historyLost/%' OR name LIKE 'returned/%')
+                        AND substr(name, instr(name, '/') + 1) NOT IN (SELECT id FROM zone)
+                    """)
+        }
+        #expect(notes.isEmpty)
     }
 
     /// The service does not know an upload any more; its record was edited or deleted since.

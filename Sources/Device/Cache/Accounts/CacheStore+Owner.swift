@@ -11,9 +11,11 @@ extension CacheStore {
     /// - Returns: whether the file belongs to this user.
     /// - Throws: an error of damage when the stored name is not what was stored.
     func claim(for userRecordName: String) throws -> Bool {
-        if try read({ try flag(CacheFlag.userCheck, $0) }) != nil {
-            return try read { try owner($0) } == userRecordName
+        let isOwner: Bool? = try read { database in
+            guard try flag(CacheFlag.userCheck, database) != nil else { return nil }
+            return try owner(database) == userRecordName
         }
+        if let isOwner { return isOwner }
         return try file.write { database in
             // Another process may have set the user first; the file of an earlier version has a
             // user without a check.

@@ -108,6 +108,8 @@ extension CacheStore {
             for id in deleted {
                 if let row = try zone(id, database), row.state == .unwanted {
                     try removeRecords(of: row, database)
+                    // The next zone may get its key.
+                    try forgetLoss(in: row, database)
                     try database.execute(
                         sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
                 }
