@@ -28,7 +28,9 @@ extension Simulation {
         }
         return SimulationOutcome(
             seed: seed, violations: violations, trace: world.trace, lines: cloud.lines,
-            requestCount: cloud.requestCount, stepCount: world.stepCount)
+            requestCount: cloud.requestCount,
+            planStepCount: plan.steps.indices.count { kept?.contains($0) ?? true },
+            stepCount: world.stepCount)
     }
 }
 

@@ -14,6 +14,8 @@ public struct SimulationOutcome: Sendable {
     /// What happened, in order; only where it was asked for.
     public var lines: [String]
     public var requestCount: Int
+    /// How many steps of its plan were done.
+    public var planStepCount = 0
     /// How many steps of tasks ran.
     public var stepCount = 0
 }
@@ -76,10 +78,10 @@ public enum Simulation {
                 outcome.lines = cloud.lines
                 outcome.requestCount = cloud.requestCount
             }
-            outcome.violations = try world.runHere {
-                try await SimulationRun(
-                    plan, cloud, mutation: mutation, table: table, folder: folder
-                ).run(keeping: kept)
+            (outcome.violations, outcome.planStepCount) = try world.runHere {
+                let run = SimulationRun(
+                    plan, cloud, mutation: mutation, table: table, folder: folder)
+                return (try await run.run(keeping: kept), run.stepCount)
             }
         } catch {
             outcome.violations = [folder.without("the world ended with \(error)")]

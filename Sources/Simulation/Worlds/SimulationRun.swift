@@ -25,6 +25,8 @@ final class SimulationRun {
     var strangers: Set<Int> = []
     /// Whether an older copy of the service was put back.
     var wasRestored = false
+    /// How many steps of the plan were done.
+    var stepCount = 0
     /// How long everybody slept in all.
     var sleptSeconds = 0
     /// Users who deleted the zone that nobody makes again.
@@ -49,6 +51,7 @@ final class SimulationRun {
         try await begin()
         for place in plan.order where kept?.contains(place) ?? true {
             let step = plan.steps[place]
+            stepCount += 1
             cloud.note("step \(place)", step.text, "")
             if let fault = step.fault { table.count(fault, "steps") }
             try await perform(step)

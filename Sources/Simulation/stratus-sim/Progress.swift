@@ -3,6 +3,8 @@ import Foundation
 /// What worlds brought so far; a file of it lets a run go on.
 struct Progress: Codable {
     var worlds = 0
+    /// Of the worlds' plans.
+    var steps = 0
     var requests = 0
     var seconds = 0.0
     var failed: [UInt64: [String]] = [:]
@@ -11,6 +13,7 @@ struct Progress: Codable {
 
     mutating func add(_ other: Progress) {
         worlds += other.worlds
+        steps += other.steps
         requests += other.requests
         failed.merge(other.failed) { $1 }
         for (fault, operations) in other.table {

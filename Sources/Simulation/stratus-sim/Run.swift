@@ -90,11 +90,13 @@ extension StratusSim {
                     "    stratus-sim replay \(seed)\(lane.suffix), or shortened:"
                         + " stratus-sim shrink \(seed)\(lane.suffix)")
             }
-            let rate = Double(progress.worlds) / max(0.001, progress.seconds)
+            let seconds = max(0.001, progress.seconds)
             print(
-                "\(progress.worlds) worlds, \(progress.requests) requests, "
-                    + "\(progress.failed.count) failed, \(Int(progress.seconds)) s, "
-                    + "\(String(format: "%.1f", rate)) worlds/s")
+                "\(progress.worlds) worlds, \(progress.steps) steps, "
+                    + "\(progress.requests) requests, \(progress.failed.count) failed, "
+                    + "\(Int(progress.seconds)) s, "
+                    + "\(String(format: "%.1f", Double(progress.worlds) / seconds)) worlds/s, "
+                    + "\(Int(Double(progress.steps) / seconds)) steps/s")
         }
     }
 }

@@ -88,6 +88,7 @@ struct StratusSim: ParsableCommand {
             for number in 0..<UInt64(worlds) {
                 let outcome = lane.run(seed: seed + number, table: table)
                 progress.worlds += 1
+                progress.steps += outcome.planStepCount
                 progress.requests += outcome.requestCount
                 if !outcome.violations.isEmpty {
                     progress.failed[outcome.seed] = outcome.violations

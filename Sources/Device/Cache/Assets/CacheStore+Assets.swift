@@ -171,7 +171,7 @@ extension CacheStore {
         if let timesKey = fieldTimesKey(ofType: record.type) {
             record.carryFieldTimes(in: timesKey, from: old)
         }
-        try put(record, zone, database)
+        try put(record, isEdit: true, zone, database)
     }
 
     /// The receipts that a record's save needs, by checksum.

@@ -56,7 +56,7 @@ extension CacheStore {
     ) throws {
         try removePending(row, database)
         if let record {
-            try put(record, zone, database)
+            try put(record, isEdit: true, zone, database)
         } else {
             try removeRecord(row.change.id.name, zone, database)
         }

@@ -91,7 +91,7 @@ extension CacheStore {
                 guard case .timestamp(let edited, _) = record[key] else { continue }
                 record[key] = .timestamp(milliseconds: edited &+ offset)
             }
-            try put(record, zone, database)
+            try put(record, isEdit: true, zone, database)
             outcome.changedIDs.insert(record.id)
         }
         try database.cachedStatement(
@@ -126,7 +126,7 @@ extension CacheStore {
             var record = try record(sent.id.name, zone, database)
         else { return true }
         record[key] = nil
-        try put(record, zone, database)
+        try put(record, isEdit: true, zone, database)
         outcome.changedIDs.insert(record.id)
         row.change.generation += 1
         row.change.attempts = 0

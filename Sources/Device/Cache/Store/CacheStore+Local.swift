@@ -144,7 +144,7 @@ extension CacheStore {
         if isMadeAnew, let key = fieldTimesKey(ofType: new.type) {
             new.stampMakingAnew(in: key, after: pending?.base, at: now)
         }
-        try put(new, zone, database)
+        try put(new, isEdit: true, zone, database)
         if var row = pending {
             if row.change.kind == .save, let old, row.delivery != .notSent {
                 // The service may have these values although no answer arrived.

@@ -28,8 +28,13 @@ extension CacheStore {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    func put(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws {
-        let key = try update(record, zone, database) ?? insert(record, zone, database)
+    /// - Parameter isEdit: whether the record was changed here, so that a full fetch under way has not received it.
+    func put(
+        _ record: RecordSnapshot, isEdit: Bool = false, _ zone: ZoneRow, _ database: Database
+    ) throws {
+        let key =
+            try update(record, pass: isEdit ? nil : zone.pass, zone, database)
+            ?? insert(record, zone, database)
         if var type = try file.types(database)[record.type],
             try type.index(record, key: key, zoneKey: zone.key, database)
         {
@@ -38,13 +43,15 @@ extension CacheStore {
         try maintain(.put(record), key, record.id, database)
     }
 
+    /// - Parameter pass: the full fetch that received the record; with nil it stays the one that was known.
     /// - Returns: the key of the row; nil if there is none of the name.
     private func update(
-        _ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        _ record: RecordSnapshot, pass: Int64?, _ zone: ZoneRow, _ database: Database
     ) throws -> Int64? {
         let statement = try database.cachedStatement(
             sql: """
-                UPDATE record SET type = ?, system = ?, parent = ?, fields = ?, pass = ?
+                UPDATE record SET type = ?, system = ?, parent = ?, fields = ?,
+                    pass = coalesce(?, pass)
                 WHERE \(CacheFormat.isNamed) RETURNING id
                 """)
         let name = record.id.name
@@ -52,7 +59,7 @@ extension CacheStore {
             statement,
             arguments: [
                 record.type, record.systemData, record.parentRecordName, record.fieldsData,
-                zone.pass, zone.key, NameHash.of(name), name,
+                pass, zone.key, NameHash.of(name), name,
             ])
     }
 

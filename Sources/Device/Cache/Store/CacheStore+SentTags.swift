@@ -80,14 +80,10 @@ extension CacheStore {
 
     private func aheadName(of zone: ZoneRow) -> String { "ahead/\(zone.key)" }
 
-    /// Notes that a zone was fetched without being named in the database's changes, so that its
-    /// records may be newer than the database's token.
+    /// Notes that records of a zone were fetched: they may be newer than the database's token, which was fetched before
+    /// them.
     func noteAhead(_ zone: ZoneRow, _ database: Database) throws {
-        let isNamed = try Bool.fetchOne(
-            database.cachedStatement(sql: "SELECT needsFetch FROM zone WHERE id = ?"),
-            arguments: [zone.key])
-        guard isNamed == false, try text(named: aheadName(of: zone), database) == nil
-        else { return }
+        guard try text(named: aheadName(of: zone), database) == nil else { return }
         try setText("1", named: aheadName(of: zone), database)
     }
 

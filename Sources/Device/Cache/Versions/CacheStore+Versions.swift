@@ -221,7 +221,7 @@ extension CacheStore {
                 }
                 let migrated = migratedLocally(record)
                 guard migrated != record else { continue }
-                try put(migrated, zone, database)
+                try put(migrated, isEdit: true, zone, database)
                 outcome.changedIDs.insert(record.id)
                 // The migration is not sent with a change that the app did not make.
                 if var pending = try pending(record.id.name, zone, database) {

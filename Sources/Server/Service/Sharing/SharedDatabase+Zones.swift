@@ -63,9 +63,9 @@ extension ZonesModify {
         if let idempotencyRecord,
             let outcome = try await database.own.read({ try idempotencyRecord.outcome(in: $0) })
         {
-            return Answer(
-                try ZonesOutcome(outcome, count: request.operations.count)
-                    .replay(request) { gone($0.zoneID, in: context) })
+            let results = try ZonesOutcome(outcome, count: request.operations.count)
+                .replay(request) { gone($0.zoneID, in: context) }
+            return Answer(try await telling(results, in: database, stores))
         }
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
@@ -93,7 +93,27 @@ extension ZonesModify {
                     ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
         }
-        return Answer(results)
+        return Answer(try await telling(results, in: database, stores))
+    }
+
+    /// Adds the token that the caller's shared database has without the zones that were left: by it their device finds
+    /// out if a restore loses that they left.
+    private static func telling(
+        _ results: [ZoneResult], in database: SharedDatabase, _ stores: RecordsModify.Stores
+    ) async throws -> [ZoneResult] {
+        guard database.context.caller.wantsExtensions else { return results }
+        let signer = try await stores.signerSource.signer()
+        let version = try await database.changes(after: .max).version
+        let token = try await database.own.read { reader in
+            try database.tokens(signer, reader).databaseToken(cursor: version)
+        }
+        return results.map { result in
+            result.map { zone in
+                var zone = zone
+                zone.databaseSyncToken = token
+                return zone
+            }
+        }
     }
 
     /// A zone in which the caller has no access, and perhaps never had.
@@ -143,15 +163,10 @@ extension ChangesDatabase {
         _ signer: TokenSigner, _ logger: Logger
     ) async throws -> Answer {
         let database = try await SharedDatabase(context, databases)
-        let address = SharedDatabase.address(of: try context.user(), in: context.address)
-        let tokens = { @Sendable (reader: any StoreReader) in
-            context.changeTokens(signer, of: address, reader, logger: logger)
-        }
         let token = try await database.own.read { reader in
-            let version = try reader.databaseVersion
-            return try request.syncToken.map {
-                try tokens(reader).readDatabaseToken($0, version: version)
-            }
+            try database.tokens(signer, reader, logger).readDatabaseToken(
+                request.syncToken, knowing: request.knownSyncTokens ?? [],
+                version: try reader.databaseVersion)
         }
         let changes = try await database.changes(after: token?.cursor ?? 0)
         let skip = token?.skipTombstonesThrough ?? changes.version
@@ -161,7 +176,7 @@ extension ChangesDatabase {
         let moreComing = page.count < listed.count
         let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
         let syncToken = try await database.own.read { reader in
-            try tokens(reader).databaseToken(
+            try database.tokens(signer, reader).databaseToken(
                 cursor: end ?? changes.version, skipTombstonesThrough: skip)
         }
         return Answer(

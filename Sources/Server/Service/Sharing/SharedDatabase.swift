@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -34,6 +35,17 @@ struct SharedDatabase: Sendable {
 
     func store(of owner: String) async throws -> any RecordStore {
         try await databases.privateStore(of: owner, in: context.address)
+    }
+
+    /// Makes and checks the tokens of this database's changes in a snapshot of the caller's own database.
+    ///
+    /// - Parameter logger: Gets a line when history was lost.
+    func tokens(
+        _ signer: TokenSigner, _ reader: any StoreReader, _ logger: Logger? = nil
+    ) throws -> ChangeTokens {
+        context.changeTokens(
+            signer, of: Self.address(of: try context.user(), in: context.address), reader,
+            logger: logger)
     }
 
     // MARK: Parts of requests

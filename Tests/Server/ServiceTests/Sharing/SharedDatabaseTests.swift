@@ -298,9 +298,19 @@ import Testing
         try await trip.join(trip.bo)
         let request = ZonesModify.Request(
             operations: [.init(.delete, trip.trips)], operationID: "leave-1")
-        let first = try await trip.bo.ask(ZonesModify.self, request, in: .shared)
+        // But for where the database stands now.
+        func leave() async throws -> [ZoneResult] {
+            try await trip.bo.ask(ZonesModify.self, request, in: .shared).items.map { result in
+                result.map { zone in
+                    var zone = zone
+                    zone.databaseSyncToken = nil
+                    return zone
+                }
+            }
+        }
+        let first = try await leave()
         try await trip.join(trip.bo)
-        #expect(try await trip.bo.ask(ZonesModify.self, request, in: .shared) == first)
+        #expect(try await leave() == first)
         #expect(try await trip.bo.sharedZones().count == 1)
         let other = await trip.bo.refusal(
             ZonesModify.self,
