@@ -14,6 +14,8 @@ final class DeviceTransport: AccountTransport {
         var userRecordName = ""
         var isDead = false
         var repeated: NotificationPayload?
+        /// The databases that were not fetched since the last push.
+        var told: Set<DatabaseScope> = []
         /// What happens when the next batch of records was served.
         var afterBatch: (@Sendable () -> Void)?
     }
@@ -144,7 +146,15 @@ final class DeviceTransport: AccountTransport {
         }
         if fault == .doubled, mayDouble {
             // What the second one is answered, nobody hears.
-            _ = try? await serve(nil)
+            if mutation == .forgetsOperations {
+                _ = world.startTask("a request once more") {
+                    // The world may end first.
+                    try? await self.world.sleep(20)
+                    _ = try? await serve(nil)
+                }
+            } else {
+                _ = try? await serve(nil)
+            }
             try checkService(endCount)
         }
         try checkAlive()
@@ -175,6 +185,11 @@ final class DeviceTransport: AccountTransport {
         if let answer = mutation?.answer(insteadOf: request, in: target.scope) as? E.Answer {
             return answer
         }
+        if mutation == .trustsPushes,
+            let answer = answerUntold(request, in: target.scope) as? E.Answer
+        {
+            return answer
+        }
         let changed = mutation?.changed(request) ?? request
         do {
             let answer = try await inner().send(
@@ -190,6 +205,17 @@ final class DeviceTransport: AccountTransport {
             }
             throw mutation?.changed(failure) ?? failure
         }
+    }
+
+    /// What a device that trusts pushes is answered that got none: nothing changed.
+    private func answerUntold<Request>(
+        _ request: Request, in scope: DatabaseScope?
+    ) -> (any Sendable)? {
+        guard let scope, let changes = request as? ChangesDatabase.Request,
+            let token = changes.syncToken,
+            state.withLock({ $0.told.remove(scope) }) == nil
+        else { return nil }
+        return ChangesDatabase.Answer(zones: [], syncToken: token, moreComing: false)
     }
 
     /// Serves a batch without one of its records, which is refused.
@@ -263,6 +289,7 @@ final class DeviceTransport: AccountTransport {
             case .doubled: state.withLock { $0.repeated = payload }
             case nil: break
             }
+            state.withLock { $0.told = [.private, .shared] }
             return payload
         }
     }

@@ -25,8 +25,14 @@ public enum Mutation: String, CaseIterable, Sendable {
     case acknowledgesNothing = "P1"
     /// P2: pages leave out a record.
     case skipsRecords = "P2"
+    /// P3: the token of a database's changes covers a zone that they do not list.
+    case hidesZones = "P3"
+    /// P4: a request that arrives once more, seconds later, is one of its own.
+    case forgetsOperations = "P4"
     /// P6: a save with an old tag overwrites what is there.
     case ignoresTags = "P6"
+    /// P7: a fetch of a zone never ends.
+    case endsNoFetch = "P7"
     /// P8: pages leave out deletions.
     case hidesDeletions = "P8"
 
@@ -39,6 +45,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case splitsBatches = "P5"
     /// P9: whoever leaves a share is told so, and stays in it.
     case keepsLeavers = "P9"
+    /// P10: what no push told of is answered as if nothing had changed.
+    case trustsPushes = "P10"
     /// P11: a token of history that the service lost is answered as if nothing had changed.
     case keepsLostTokens = "P11"
     /// A1: a byte of a download is another.
@@ -93,6 +101,14 @@ public enum Mutation: String, CaseIterable, Sendable {
                 modify.operations[index].record.recordChangeTag = nil
             }
             return modify as? Request ?? request
+        case .forgetsOperations:
+            if var modify = request as? RecordsModify.Request {
+                modify.operationID = nil
+                return modify as? Request ?? request
+            }
+            guard var modify = request as? ZonesModify.Request else { return request }
+            modify.operationID = nil
+            return modify as? Request ?? request
         case .repeatsDeletions:
             guard var modify = request as? RecordsModify.Request else { return request }
             for index in modify.operations.indices
@@ -105,10 +121,19 @@ public enum Mutation: String, CaseIterable, Sendable {
         }
     }
 
+    private static let ofPages: Set<Self> = [
+        .skipsRecords, .endsNoFetch, .hidesDeletions, .hidesLostHistory, .keepsLostTokens,
+    ]
+
     /// An answer as the device gets it instead.
     func changed<Answer, Request>(_ answer: Answer, to request: Request) -> Answer {
-        guard [.skipsRecords, .hidesDeletions, .hidesLostHistory, .keepsLostTokens].contains(self),
-            var pages = answer as? ChangesZone.Answer
+        if self == .hidesZones, var changes = answer as? ChangesDatabase.Answer,
+            changes.zones.count > 1
+        {
+            changes.zones.removeLast()
+            return changes as? Answer ?? answer
+        }
+        guard Self.ofPages.contains(self), var pages = answer as? ChangesZone.Answer
         else { return answer }
         for index in pages.items.indices {
             if self == .keepsLostTokens, case .failure(let failure) = pages.items[index],
@@ -133,6 +158,7 @@ public enum Mutation: String, CaseIterable, Sendable {
                 case .failure: true
                 }
             }.map(\.element)
+            page.moreComing = page.moreComing || self == .endsNoFetch
             pages.items[index] = .success(page)
         }
         return pages as? Answer ?? answer

@@ -33,7 +33,7 @@ public struct ZoneDictionary: Hashable, Sendable {
     public var encryptionScope: ZoneEncryptionScope?
     /// An extension, in a database's changes: how often a zone with this name was created.
     public var generation: Int64?
-    /// An extension, for a zone that the request created or deleted: the database's change token after it.
+    /// An extension, for a zone that the request created, deleted or left: the database's change token after it.
     public var databaseSyncToken: String?
 
     public init(

@@ -59,6 +59,44 @@ import Testing
         try await opened.storage.close()
     }
 
+    /// A participant's device finds out that a restore lost their leaving by the token that it was told.
+    @Test func lostLeavingExpiresTheSharedDatabasesToken() async throws {
+        let folder = try CopiedFolder()
+        var opened = try folder.open()
+        let ida = try await opened.world.person("ida", with: "Trips")
+        var bo = try await opened.world.person("bo")
+        let made = try await ida.modify(
+            [
+                hut(.create, "trail"),
+                share(.create, "S", of: "trail", permission: .readWrite, participants: []),
+            ], in: "Trips")
+        _ = try await bo.accept(try #require(made.last?.record?.shortGUID))
+        let joined = try await bo.ask(ChangesDatabase.self, .init(), in: .shared).syncToken
+        try await opened.storage.close()
+        let copy = try folder.copy()
+        opened = try folder.open()
+        bo = try await opened.world.person("bo")
+        let left = try await bo.ask(
+            ZonesModify.self, .init(operations: [.init(.delete, zone("Trips", of: ida))]),
+            in: .shared)
+        let token = try #require(try left.items.first?.get().databaseSyncToken)
+        #expect(
+            await bo.refusal(
+                ChangesDatabase.self, .init(syncToken: joined, knownSyncTokens: [token]),
+                in: .shared) == nil)
+        try await opened.storage.close()
+
+        try folder.replace(by: copy)
+        opened = try folder.open()
+        bo = try await opened.world.person("bo")
+        #expect(
+            await bo.refusal(ChangesDatabase.self, .init(syncToken: joined), in: .shared) == nil)
+        let refusal = await bo.refusal(
+            ChangesDatabase.self, .init(syncToken: joined, knownSyncTokens: [token]), in: .shared)
+        #expect(refusal?.error.code == .changeTokenExpired)
+        try await opened.storage.close()
+    }
+
     /// Two services on copies of one folder: what devices of one have seen is not the other's.
     @Test func copiedFolderIsAnotherHistory() async throws {
         let folder = try CopiedFolder()
