@@ -26,6 +26,10 @@ package struct RecordOrder: Sendable {
         }
     }
 
+    package let keys: [Key]
+    /// The names of the record's own fields among the sort keys.
+    package let fieldNames: [String]
+
     /// The position of a record in the order.
     package struct Place: Hashable, Sendable {
         /// One for each sort key.
@@ -39,10 +43,6 @@ package struct RecordOrder: Sendable {
             self.recordName = recordName
         }
     }
-
-    package let keys: [Key]
-    /// The names of the record's own fields among the sort keys.
-    package let fieldNames: [String]
 
     package init(keys: [Key]) {
         self.keys = keys

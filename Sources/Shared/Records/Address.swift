@@ -1,3 +1,19 @@
+/// The container and environment that a request is about.
+///
+/// ```swift
+/// let address = ContainerAddress(container: "iCloud.org.example.Trails", environment: .development)
+/// ```
+public struct ContainerAddress: Hashable, Sendable {
+    /// The container's identifier, case-sensitive, such as `iCloud.org.example.Trails`.
+    public var container: String
+    public var environment: ContainerEnvironment
+
+    public init(container: String, environment: ContainerEnvironment) {
+        self.container = container
+        self.environment = environment
+    }
+}
+
 /// The environment of a container: each has its own copy of the container's data.
 ///
 /// The raw values are the wire's. Source: CloudKit Web Services, "Composing Web Service Requests".
@@ -33,22 +49,6 @@ public enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
         case "shared": self = .shared
         default: return nil
         }
-    }
-}
-
-/// The container and environment that a request is about.
-///
-/// ```swift
-/// let address = ContainerAddress(container: "iCloud.org.example.Trails", environment: .development)
-/// ```
-public struct ContainerAddress: Hashable, Sendable {
-    /// The container's identifier, case-sensitive, such as `iCloud.org.example.Trails`.
-    public var container: String
-    public var environment: ContainerEnvironment
-
-    public init(container: String, environment: ContainerEnvironment) {
-        self.container = container
-        self.environment = environment
     }
 }
 

@@ -3,14 +3,14 @@
 /// The raw value is what is stored. Source: "Integrating a Text-Based Schema into Your Workflow" in
 /// Apple's documentation.
 public struct RecordPermissions: OptionSet, Hashable, Sendable {
+    public var rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
     public static let read = RecordPermissions(rawValue: 1)
     public static let create = RecordPermissions(rawValue: 2)
     /// Permission to change and delete; it includes reading.
     public static let write = RecordPermissions(rawValue: 4)
-
-    public var rawValue: UInt8
-
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
 /// The roles that every container has.

@@ -44,8 +44,8 @@ public struct ServiceError: Error, Hashable, Sendable {
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
         redirectURL: String? = nil, frameworkCode: FrameworkErrorCode? = nil,
-        stratusCode: StratusErrorCode? = nil,
-        userDidResetEncryptedData: Bool = false, lastIntactVersion: Int64? = nil
+        stratusCode: StratusErrorCode? = nil, userDidResetEncryptedData: Bool = false,
+        lastIntactVersion: Int64? = nil
     ) {
         self.code = code
         self.reason = reason

@@ -5,11 +5,11 @@ public enum AssetsRereference: Endpoint {
     public static let path = "assets/rereference"
 
     public struct Request: WireObject, Hashable, Sendable {
-        public var assets: [Item] = []
         /// The zone of the records that hold the assets; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
         /// The zone of the records that they will be saved in; nil is ``zoneID``.
         public var targetZoneID: ZoneIDDictionary?
+        public var assets: [Item] = []
 
         public init(
             assets: [Item], zoneID: ZoneIDDictionary? = nil, targetZoneID: ZoneIDDictionary? = nil
@@ -28,6 +28,11 @@ public enum AssetsRereference: Endpoint {
         }
     }
 
+    public typealias Answer = ListBody<AssetResult>
+
+    /// An asset with a new receipt, or why there is none.
+    public typealias AssetResult = Result<AssetReceipt, AssetFailure>
+
     /// A field that holds an asset.
     public struct Item: WireObject, Hashable, Sendable {
         public var recordName = ""
@@ -45,11 +50,6 @@ public enum AssetsRereference: Endpoint {
             try coder.required("fieldName", &fieldName)
         }
     }
-
-    public typealias Answer = ListBody<AssetResult>
-
-    /// An asset with a new receipt, or why there is none.
-    public typealias AssetResult = Result<AssetReceipt, AssetFailure>
 }
 
 extension AssetReceipt: ListItem {

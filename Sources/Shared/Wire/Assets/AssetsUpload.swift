@@ -8,10 +8,10 @@ public enum AssetsUpload: Endpoint {
     public static let path = "assets/upload"
 
     public struct Request: WireObject, Hashable, Sendable {
-        /// One per asset.
-        public var tokens: [Item] = []
         /// The zone of the records that the assets will be saved in; nil is the default zone.
         public var zoneID: ZoneIDDictionary?
+        /// One per asset.
+        public var tokens: [Item] = []
 
         public init(tokens: [Item], zoneID: ZoneIDDictionary? = nil) {
             self.tokens = tokens
@@ -25,6 +25,8 @@ public enum AssetsUpload: Endpoint {
             try coder.required("tokens", &tokens)
         }
     }
+
+    public typealias Answer = ListBody<TokenResult>
 
     /// Where an asset will be saved.
     public struct Item: WireObject, Hashable, Sendable {
@@ -47,8 +49,6 @@ public enum AssetsUpload: Endpoint {
             try coder.required("fieldName", &fieldName)
         }
     }
-
-    public typealias Answer = ListBody<TokenResult>
 
     /// The address for one asset, or why there is none.
     public typealias TokenResult = Result<Token, AssetFailure>

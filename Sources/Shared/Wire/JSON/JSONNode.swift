@@ -14,13 +14,13 @@ public struct JSONNode {
         case endOfObject = 0x7D
         case array = 0x5B
         case endOfArray = 0x5D
+        case `true` = 0x74
+        case `false` = 0x66
+        case null = 0x6E
         case string = 0x22
         case int64 = 0x6C
         case uint64 = 0x75
         case double = 0x64
-        case `true` = 0x74
-        case `false` = 0x66
-        case null = 0x6E
     }
 
     let words: UnsafePointer<UInt64>

@@ -36,12 +36,37 @@ public struct QueryDictionary: Hashable, Sendable {
         }
     }
 
+    /// How a field is compared. The raw values are the protocol's words.
+    public enum Comparator: String, WireWord, Hashable, Sendable, CaseIterable {
+        case equals = "EQUALS"
+        case notEquals = "NOT_EQUALS"
+        case lessThan = "LESS_THAN"
+        case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
+        case greaterThan = "GREATER_THAN"
+        case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+        case near = "NEAR"
+        case containsAllTokens = "CONTAINS_ALL_TOKENS"
+        case containsAnyTokens = "CONTAINS_ANY_TOKENS"
+        case `in` = "IN"
+        case notIn = "NOT_IN"
+        case listContains = "LIST_CONTAINS"
+        case notListContains = "NOT_LIST_CONTAINS"
+        case listContainsAny = "LIST_CONTAINS_ANY"
+        case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
+        case listContainsAll = "LIST_CONTAINS_ALL"
+        case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
+        case beginsWith = "BEGINS_WITH"
+        case notBeginsWith = "NOT_BEGINS_WITH"
+        case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
+        case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+    }
+
     /// One key of the order.
     public struct Sort: Hashable, Sendable {
         public var field: FieldName
-        public var isAscending: Bool
         /// Sorts by the distance from this location.
         public var relativeLocation: Location?
+        public var isAscending: Bool
 
         public init(_ field: FieldName, isAscending: Bool = true, relativeLocation: Location? = nil)
         {
@@ -66,31 +91,6 @@ public struct QueryDictionary: Hashable, Sendable {
         case createdTimestamp
         case modifiedTimestamp
         case modifiedUserRecordName
-    }
-
-    /// How a field is compared. The raw values are the protocol's words.
-    public enum Comparator: String, WireWord, Hashable, Sendable, CaseIterable {
-        case equals = "EQUALS"
-        case notEquals = "NOT_EQUALS"
-        case lessThan = "LESS_THAN"
-        case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
-        case greaterThan = "GREATER_THAN"
-        case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
-        case near = "NEAR"
-        case containsAllTokens = "CONTAINS_ALL_TOKENS"
-        case containsAnyTokens = "CONTAINS_ANY_TOKENS"
-        case `in` = "IN"
-        case notIn = "NOT_IN"
-        case listContains = "LIST_CONTAINS"
-        case notListContains = "NOT_LIST_CONTAINS"
-        case listContainsAny = "LIST_CONTAINS_ANY"
-        case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
-        case listContainsAll = "LIST_CONTAINS_ALL"
-        case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
-        case beginsWith = "BEGINS_WITH"
-        case notBeginsWith = "NOT_BEGINS_WITH"
-        case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
-        case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
     }
 }
 

@@ -145,6 +145,17 @@ extension RecordResult: WireReadable, WireWritable {
     }
 }
 
+extension RecordFailure: WireObject {
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("recordName", &recordName)
+        try coder.optional("zoneID", &zoneID)
+        try coder.error(&error)
+        try coder.optional("uuid", &uuid)
+        try coder.optional("serverRecord", &serverRecord)
+        try coder.optional("ancestorRecord", &ancestorRecord)
+    }
+}
+
 extension RecordResult.Tombstone: WireObject {
     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
         try coder.required("recordName", &recordName)
@@ -155,16 +166,5 @@ extension RecordResult.Tombstone: WireObject {
         try coder.optional("recordChangeTag", &recordChangeTag)
         try coder.optional("createdTimestamp", &createdTimestamp)
         try coder.optional("zoneID", &zoneID)
-    }
-}
-
-extension RecordFailure: WireObject {
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.optional("recordName", &recordName)
-        try coder.optional("zoneID", &zoneID)
-        try coder.error(&error)
-        try coder.optional("uuid", &uuid)
-        try coder.optional("serverRecord", &serverRecord)
-        try coder.optional("ancestorRecord", &ancestorRecord)
     }
 }

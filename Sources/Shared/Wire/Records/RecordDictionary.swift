@@ -2,20 +2,6 @@ import StratusRecords
 
 /// A record as the protocol writes it.
 public struct RecordDictionary: Hashable, Sendable {
-    /// Who created or changed a record, when, and on which device.
-    public struct Stamp: Hashable, Sendable {
-        /// Milliseconds since 1970.
-        public var timestampMilliseconds: Int64
-        public var userRecordName: String
-        public var deviceID: String
-
-        public init(timestampMilliseconds: Int64, userRecordName: String, deviceID: String) {
-            self.timestampMilliseconds = timestampMilliseconds
-            self.userRecordName = userRecordName
-            self.deviceID = deviceID
-        }
-    }
-
     /// Nil in a request asks the service for a name.
     public var recordName: String?
     /// Nil if the service knows the type already.
@@ -49,6 +35,20 @@ public struct RecordDictionary: Hashable, Sendable {
         case absent
         case none
         case some(String)
+    }
+
+    /// Who created or changed a record, when, and on which device.
+    public struct Stamp: Hashable, Sendable {
+        /// Milliseconds since 1970.
+        public var timestampMilliseconds: Int64
+        public var userRecordName: String
+        public var deviceID: String
+
+        public init(timestampMilliseconds: Int64, userRecordName: String, deviceID: String) {
+            self.timestampMilliseconds = timestampMilliseconds
+            self.userRecordName = userRecordName
+            self.deviceID = deviceID
+        }
     }
 
     public init(

@@ -38,9 +38,6 @@ public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
     }
 }
 
-/// The share of a short GUID, or why it is not shown.
-public typealias ShareResult = Result<ShareMetadataDictionary, ShortGUIDFailure>
-
 /// Why one short GUID of a request failed.
 public struct ShortGUIDFailure: WireObject, Error, Hashable, Sendable {
     public var shortGUID: ShortGUIDDictionary?
@@ -62,6 +59,9 @@ public struct ShortGUIDFailure: WireObject, Error, Hashable, Sendable {
 extension ShortGUIDDictionary: ListItem {
     public static var listKey: StaticString { "shortGUIDs" }
 }
+
+/// The share of a short GUID, or why it is not shown.
+public typealias ShareResult = Result<ShareMetadataDictionary, ShortGUIDFailure>
 
 extension ShareMetadataDictionary: ListItem {
     public static var listKey: StaticString { "results" }

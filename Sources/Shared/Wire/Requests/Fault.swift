@@ -61,6 +61,12 @@ public struct Fault: WireValue {
     }
 }
 
+/// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds faults, GET lists them, DELETE
+/// removes them; each answers the resulting script.
+public enum DevFaults {
+    public typealias Script = ListBody<Fault>
+}
+
 extension Fault {
     public init(wire node: JSONNode) throws(WireError) {
         let times: Int64 = try node.optional("times") ?? 1
@@ -128,12 +134,6 @@ extension Fault {
         case .duplicateNotification: "duplicateNotification"
         }
     }
-}
-
-/// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds faults, GET lists them, DELETE
-/// removes them; each answers the resulting script.
-public enum DevFaults {
-    public typealias Script = ListBody<Fault>
 }
 
 extension Fault: ListItem {

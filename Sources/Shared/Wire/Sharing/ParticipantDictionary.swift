@@ -39,14 +39,6 @@ public struct ParticipantDictionary: WireObject, Hashable, Sendable {
     }
 }
 
-/// What a participant may do with a share's records. The raw values are the protocol's words.
-public enum SharePermission: String, WireWord, Hashable, Sendable {
-    case none = "NONE"
-    case readOnly = "READ_ONLY"
-    case readWrite = "READ_WRITE"
-    case unknown = "UNKNOWN"
-}
-
 /// How a person became a participant. The raw values are the protocol's words.
 public enum ParticipantRole: String, WireWord, Hashable, Sendable {
     case owner = "OWNER"
@@ -64,6 +56,14 @@ public enum ParticipantStatus: String, WireWord, Hashable, Sendable {
     case accepted = "ACCEPTED"
     /// Left, or was removed.
     case removed = "REMOVED"
+    case unknown = "UNKNOWN"
+}
+
+/// What a participant may do with a share's records. The raw values are the protocol's words.
+public enum SharePermission: String, WireWord, Hashable, Sendable {
+    case none = "NONE"
+    case readOnly = "READ_ONLY"
+    case readWrite = "READ_WRITE"
     case unknown = "UNKNOWN"
 }
 

@@ -34,31 +34,6 @@ extension SubscriptionDictionary: WireReadable, WireWritable {
     }
 }
 
-extension SubscriptionDictionary.NotificationInfo: WireObject {
-    public init() {}
-
-    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.optional("alertBody", &alertBody)
-        try coder.optional("alertLocalizationKey", &alertLocalizationKey)
-        try coder.nonempty("alertLocalizationArgs", &alertLocalizationArgs)
-        try coder.optional("title", &title)
-        try coder.optional("titleLocalizationKey", &titleLocalizationKey)
-        try coder.nonempty("titleLocalizationArgs", &titleLocalizationArgs)
-        try coder.optional("subtitle", &subtitle)
-        try coder.optional("subtitleLocalizationKey", &subtitleLocalizationKey)
-        try coder.nonempty("subtitleLocalizationArgs", &subtitleLocalizationArgs)
-        try coder.optional("alertActionLocalizationKey", &alertActionLocalizationKey)
-        try coder.optional("alertLaunchImage", &alertLaunchImage)
-        try coder.optional("soundName", &soundName)
-        try coder.flag("shouldBadge", &shouldBadge)
-        try coder.flag("shouldSendContentAvailable", &shouldSendContentAvailable)
-        try coder.flag("shouldSendMutableContent", &shouldSendMutableContent)
-        try coder.nonempty("additionalFields", &additionalFields)
-        try coder.optional("category", &category)
-        try coder.optional("collapseIDKey", &collapseIDKey)
-    }
-}
-
 extension SubscriptionResult: ListItem {
     public static var listKey: StaticString { "subscriptions" }
 
@@ -87,5 +62,30 @@ extension SubscriptionResult: ListItem {
                 error.writeMembers(to: &writer)
             }
         }
+    }
+}
+
+extension SubscriptionDictionary.NotificationInfo: WireObject {
+    public init() {}
+
+    public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+        try coder.optional("alertBody", &alertBody)
+        try coder.optional("alertLocalizationKey", &alertLocalizationKey)
+        try coder.nonempty("alertLocalizationArgs", &alertLocalizationArgs)
+        try coder.optional("title", &title)
+        try coder.optional("titleLocalizationKey", &titleLocalizationKey)
+        try coder.nonempty("titleLocalizationArgs", &titleLocalizationArgs)
+        try coder.optional("subtitle", &subtitle)
+        try coder.optional("subtitleLocalizationKey", &subtitleLocalizationKey)
+        try coder.nonempty("subtitleLocalizationArgs", &subtitleLocalizationArgs)
+        try coder.optional("alertActionLocalizationKey", &alertActionLocalizationKey)
+        try coder.optional("alertLaunchImage", &alertLaunchImage)
+        try coder.optional("soundName", &soundName)
+        try coder.flag("shouldBadge", &shouldBadge)
+        try coder.flag("shouldSendContentAvailable", &shouldSendContentAvailable)
+        try coder.flag("shouldSendMutableContent", &shouldSendMutableContent)
+        try coder.nonempty("additionalFields", &additionalFields)
+        try coder.optional("category", &category)
+        try coder.optional("collapseIDKey", &collapseIDKey)
     }
 }

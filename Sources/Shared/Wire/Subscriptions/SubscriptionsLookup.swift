@@ -4,6 +4,8 @@ import StratusRecords
 public enum SubscriptionsLookup: Endpoint {
     public static let path = "subscriptions/lookup"
 
+    public typealias Answer = SubscriptionsList.Answer
+
     public struct Request: WireValue {
         public var subscriptionIDs: [String]
 
@@ -11,8 +13,6 @@ public enum SubscriptionsLookup: Endpoint {
             self.subscriptionIDs = subscriptionIDs
         }
     }
-
-    public typealias Answer = SubscriptionsList.Answer
 }
 
 extension SubscriptionsLookup.Request {
