@@ -1,17 +1,9 @@
 extension DirectoryFile {
     /// Invariants of users and keys.
     static let accountInvariants: [StoredInvariant] = [
-        StoredInvariant(
-            "An identity belongs to an existing user.",
-            violations: """
-                SELECT issuer || ' ' || subject FROM identity
-                WHERE user NOT IN (SELECT record_name FROM user)
-                """),
-        StoredInvariant(
-            "Only an existing user can be found.",
-            violations: """
-                SELECT user FROM discoverable WHERE user NOT IN (SELECT record_name FROM user)
-                """),
+        ofUser(
+            "An identity belongs to an existing user.", "issuer || ' ' || subject FROM identity"),
+        ofUser("Only an existing user can be found.", "user FROM discoverable"),
         StoredInvariant(
             "A server's key belongs to an existing user and container.",
             violations: """

@@ -9,33 +9,20 @@ extension DirectoryFile {
                 SELECT 'signing_key' WHERE NOT EXISTS
                     (SELECT 1 FROM setting WHERE name = 'signing_key' AND length(value) >= 32)
                 """),
-        StoredInvariant(
+        existing(
             "An API token belongs to an existing container.",
-            violations: """
-                SELECT container || ' ' || environment FROM api_token
-                WHERE (container, environment) NOT IN
-                    (SELECT container, environment FROM container)
-                """),
-        StoredInvariant(
-            "A session belongs to an existing user.",
-            violations: "SELECT user FROM session WHERE user NOT IN (SELECT record_name FROM user)"),
-        StoredInvariant(
-            "A device belongs to an existing user.",
-            violations: "SELECT user FROM device WHERE user NOT IN (SELECT record_name FROM user)"),
-        StoredInvariant(
+            "container || ' ' || environment FROM api_token", "container, environment",
+            in: "container"),
+        ofUser("A session belongs to an existing user.", "user FROM session"),
+        ofUser("A device belongs to an existing user.", "user FROM device"),
+        existing(
             "A record type belongs to an existing container.",
-            violations: """
-                SELECT DISTINCT container || ' ' || environment FROM schema_field
-                WHERE (container, environment) NOT IN
-                    (SELECT container, environment FROM container)
-                """),
-        StoredInvariant(
+            "DISTINCT container || ' ' || environment FROM schema_field", "container, environment",
+            in: "container"),
+        existing(
             "A grant is for an existing record type.",
-            violations: """
-                SELECT record_type || ' ' || role FROM schema_grant
-                WHERE (container, environment, record_type) NOT IN
-                    (SELECT container, environment, record_type FROM schema_field)
-                """),
+            "record_type || ' ' || role FROM schema_grant",
+            "container, environment, record_type", in: "schema_field"),
         StoredInvariant(
             "A grant is to an existing role.",
             violations: """
@@ -44,12 +31,28 @@ extension DirectoryFile {
                     AND (container, environment, role) NOT IN
                         (SELECT container, environment, role FROM schema_role)
                 """),
-        StoredInvariant(
-            "A role that a user has exists.",
-            violations: """
-                SELECT role || ' ' || user FROM role_member
-                WHERE (container, environment, role) NOT IN
-                    (SELECT container, environment, role FROM schema_role)
-                """),
+        existing(
+            "A role that a user has exists.", "role || ' ' || user FROM role_member",
+            "container, environment, role", in: "schema_role"),
     ]
+
+    /// - Parameter rows: What is selected, and from which table with a column `user`.
+    static func ofUser(_ sentence: String, _ rows: String) -> StoredInvariant {
+        StoredInvariant(
+            sentence, violations: "SELECT \(rows) WHERE user NOT IN (SELECT record_name FROM user)")
+    }
+
+    /// - Parameters:
+    ///   - rows: What is selected, and from which table.
+    ///   - columns: The columns that a row must have in common with one of the other table.
+    private static func existing(
+        _ sentence: String, _ rows: String, _ columns: String, in other: String
+    ) -> StoredInvariant {
+        StoredInvariant(
+            sentence,
+            violations: """
+                SELECT \(rows)
+                WHERE (\(columns)) NOT IN (SELECT \(columns) FROM \(other))
+                """)
+    }
 }

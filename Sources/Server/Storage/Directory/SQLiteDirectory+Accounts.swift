@@ -13,21 +13,13 @@ extension SQLiteDirectory {
         }
     }
 
-    private static let apiTokenColumns = """
-        token, container, environment, name, allowed_origins, callback_url, created_ms
-        """
+    private static let apiTokenTable = KeyedTable<APITokenRow>(
+        name: "api_token", key: "token", order: "created_ms, token",
+        columns: "token, container, environment, name, allowed_origins, callback_url, created_ms",
+        row: apiToken)
 
     func apiToken(_ token: String) async throws -> APITokenRow? {
-        try await rows(
-            "SELECT \(Self.apiTokenColumns) FROM api_token WHERE token = ?", binding: token,
-            Self.apiToken
-        ).first
-    }
-
-    func apiTokens() async throws -> [APITokenRow] {
-        try await rows(
-            "SELECT \(Self.apiTokenColumns) FROM api_token ORDER BY created_ms, token",
-            Self.apiToken)
+        try await row(token, of: Self.apiTokenTable)
     }
 
     func put(_ token: APITokenRow) async throws {
@@ -35,24 +27,24 @@ extension SQLiteDirectory {
             try SQLStatement(
                 database,
                 """
-                INSERT OR REPLACE INTO api_token (\(Self.apiTokenColumns))
+                INSERT OR REPLACE INTO api_token (\(Self.apiTokenTable.columns))
                 VALUES (?, ?, ?, ?, ?, ?, ?)
                 """
             )
-            .bind(1, token.token)
-            .bind(2, token.address.container)
-            .bind(3, token.address.environment.rawValue)
-            .bind(4, token.name)
-            .bind(5, token.allowedOrigins.joined(separator: "\n"))
-            .bind(6, token.callbackURL)
-            .bind(7, token.createdMilliseconds)
+            .bindAll(
+                token.token, token.address, token.name,
+                token.allowedOrigins.joined(separator: "\n"), token.callbackURL,
+                token.createdMilliseconds
+            )
             .run()
         }
     }
 
     func deleteAPIToken(_ token: String) async throws {
-        try await delete(from: "api_token", where: "token", is: token)
+        try await delete(token, from: Self.apiTokenTable)
     }
+
+    func apiTokens() async throws -> [APITokenRow] { try await rows(of: Self.apiTokenTable) }
 
     private static func apiToken(_ row: SQLStatement) throws -> APITokenRow {
         APITokenRow(
@@ -68,8 +60,7 @@ extension SQLiteDirectory {
             let name = try SQLStatement(
                 database, "SELECT user FROM identity WHERE issuer = ? AND subject = ?"
             )
-            .bind(1, identity.issuer)
-            .bind(2, identity.subject)
+            .bindAll(identity.issuer, identity.subject)
             .first { $0.text(0) }
             return try name.flatMap { try Self.user(where: "record_name", is: $0, in: database) }
         }
@@ -78,9 +69,7 @@ extension SQLiteDirectory {
     func put(_ identity: IdentityRow, of userRecordName: String) async throws {
         try await database.write { database in
             try SQLStatement(database, "INSERT OR IGNORE INTO identity VALUES (?, ?, ?)")
-                .bind(1, identity.issuer)
-                .bind(2, identity.subject)
-                .bind(3, userRecordName)
+                .bindAll(identity.issuer, identity.subject, userRecordName)
                 .run()
         }
     }
@@ -95,9 +84,7 @@ extension SQLiteDirectory {
                 SELECT 1 FROM discoverable WHERE user = ? AND container = ? AND environment = ?
                 """
             )
-            .bind(1, userRecordName)
-            .bind(2, address.container)
-            .bind(3, address.environment.rawValue)
+            .bindAll(userRecordName, address)
             .first { _ in true } ?? false
         }
     }
@@ -111,46 +98,35 @@ extension SQLiteDirectory {
             : "DELETE FROM discoverable WHERE user = ? AND container = ? AND environment = ?"
         try await database.write { database in
             try SQLStatement(database, sql)
-                .bind(1, userRecordName)
-                .bind(2, address.container)
-                .bind(3, address.environment.rawValue)
+                .bindAll(userRecordName, address)
                 .run()
         }
     }
 
     // MARK: Keys of servers
 
-    private static let serverKeyColumns = """
-        identifier, container, environment, name, public_key, user, created_ms, spent_through_ms
-        """
+    private static let serverKeyTable = KeyedTable<ServerKeyRow>(
+        name: "server_key", key: "identifier", order: "created_ms, identifier",
+        columns: """
+            identifier, container, environment, name, public_key, user, created_ms, spent_through_ms
+            """,
+        row: serverKey)
 
     func serverKey(_ identifier: String) async throws -> ServerKeyRow? {
-        try await rows(
-            "SELECT \(Self.serverKeyColumns) FROM server_key WHERE identifier = ?",
-            binding: identifier,
-            Self.serverKey
-        ).first
+        try await row(identifier, of: Self.serverKeyTable)
     }
 
-    func serverKeys() async throws -> [ServerKeyRow] {
-        try await rows(
-            "SELECT \(Self.serverKeyColumns) FROM server_key ORDER BY created_ms, identifier",
-            Self.serverKey)
-    }
+    func serverKeys() async throws -> [ServerKeyRow] { try await rows(of: Self.serverKeyTable) }
 
     func put(_ key: ServerKeyRow) async throws {
         try await database.write { database in
             try SQLStatement(
                 database, "INSERT OR REPLACE INTO server_key VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             )
-            .bind(1, key.identifier)
-            .bind(2, key.address.container)
-            .bind(3, key.address.environment.rawValue)
-            .bind(4, key.name)
-            .bind(5, key.publicKey)
-            .bind(6, key.userRecordName)
-            .bind(7, key.createdMilliseconds)
-            .bind(8, key.spentThroughMilliseconds)
+            .bindAll(
+                key.identifier, key.address, key.name, key.publicKey, key.userRecordName,
+                key.createdMilliseconds, key.spentThroughMilliseconds
+            )
             .run()
         }
     }
@@ -171,7 +147,7 @@ extension SQLiteDirectory {
     }
 
     func deleteServerKey(_ identifier: String) async throws {
-        try await delete(from: "server_key", where: "identifier", is: identifier)
+        try await delete(identifier, from: Self.serverKeyTable)
     }
 
     private static func serverKey(_ row: SQLStatement) throws -> ServerKeyRow {
@@ -194,11 +170,35 @@ extension SQLiteDirectory {
             return try statement.all(row)
         }
     }
+}
 
-    private func delete(from table: String, where column: String, is value: String) async throws {
+/// A table whose rows have a key that is a text.
+private struct KeyedTable<Row: Sendable>: Sendable {
+    let name: String
+    let key: String
+    /// The columns by which a list is ordered.
+    let order: String
+    let columns: String
+    let row: @Sendable (SQLStatement) throws -> Row
+}
+
+extension SQLiteDirectory {
+    private func row<Row>(_ key: String, of table: KeyedTable<Row>) async throws -> Row? {
+        try await rows(
+            "SELECT \(table.columns) FROM \(table.name) WHERE \(table.key) = ?", binding: key,
+            table.row
+        ).first
+    }
+
+    private func rows<Row>(of table: KeyedTable<Row>) async throws -> [Row] {
+        try await rows(
+            "SELECT \(table.columns) FROM \(table.name) ORDER BY \(table.order)", table.row)
+    }
+
+    private func delete<Row>(_ key: String, from table: KeyedTable<Row>) async throws {
         try await database.write { database in
-            try SQLStatement(database, "DELETE FROM \(table) WHERE \(column) = ?")
-                .bind(1, value)
+            try SQLStatement(database, "DELETE FROM \(table.name) WHERE \(table.key) = ?")
+                .bind(1, key)
                 .run()
         }
     }

@@ -19,14 +19,10 @@ extension SQLiteDirectory {
             try SQLStatement(
                 database, "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             )
-            .bind(1, device.pushToken)
-            .bind(2, device.address.container)
-            .bind(3, device.address.environment.rawValue)
-            .bind(4, device.userRecordName)
-            .bind(5, device.clientID)
-            .bind(6, device.lastUsedMilliseconds)
-            .bind(7, device.isRegistered ? 1 : 0)
-            .bind(8, Int64(device.channel.rawValue))
+            .bindAll(
+                device.pushToken, device.address, device.userRecordName, device.clientID,
+                device.lastUsedMilliseconds, device.isRegistered, Int64(device.channel.rawValue)
+            )
             .run()
         }
     }
@@ -41,9 +37,7 @@ extension SQLiteDirectory {
                 ORDER BY last_used_ms, push_token
                 """
             )
-            .bind(1, user)
-            .bind(2, address.container)
-            .bind(3, address.environment.rawValue)
+            .bindAll(user, address)
             .all(Self.device)
         }
     }
@@ -59,9 +53,7 @@ extension SQLiteDirectory {
                 database,
                 "DELETE FROM device WHERE push_token = ? AND container = ? AND environment = ?"
             )
-            .bind(1, pushToken)
-            .bind(2, address.container)
-            .bind(3, address.environment.rawValue)
+            .bindAll(pushToken, address)
             .run()
         }
     }

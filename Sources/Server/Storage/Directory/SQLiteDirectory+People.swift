@@ -169,14 +169,11 @@ extension SQLiteDirectory {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """
             )
-            .bind(1, session.identifier)
-            .bind(2, session.userRecordName)
-            .bind(3, session.staysSignedIn ? 1 : 0)
-            .bind(4, session.createdMilliseconds)
-            .bind(5, session.address?.container)
-            .bind(6, session.address?.environment.rawValue)
-            .bind(7, session.lastUsedMilliseconds)
-            .bind(8, session.device)
+            .bindAll(
+                session.identifier, session.userRecordName, session.staysSignedIn,
+                session.createdMilliseconds, session.address?.container,
+                session.address?.environment.rawValue, session.lastUsedMilliseconds, session.device
+            )
             .run()
         }
     }

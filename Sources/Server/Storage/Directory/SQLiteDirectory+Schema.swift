@@ -14,7 +14,7 @@ extension SQLiteDirectory {
                     ORDER BY role
                     """
                 )
-                .bind(address).all { $0.text(0) },
+                .bindAll(address).all { $0.text(0) },
                 grants: try SQLStatement(
                     database,
                     """
@@ -22,7 +22,7 @@ extension SQLiteDirectory {
                     WHERE container = ? AND environment = ? ORDER BY record_type, role
                     """
                 )
-                .bind(address)
+                .bindAll(address)
                 .all {
                     SchemaGrantRow(
                         recordType: $0.text(0), role: $0.text(1),
@@ -36,7 +36,7 @@ extension SQLiteDirectory {
                     ORDER BY role, user
                     """
                 )
-                .bind(address).all { RoleMemberRow(user: $0.text(0), role: $0.text(1)) })
+                .bindAll(address).all { RoleMemberRow(user: $0.text(0), role: $0.text(1)) })
         }
     }
 
@@ -73,17 +73,19 @@ extension SQLiteDirectory {
                 try SQLStatement(
                     database, "DELETE FROM \(table) WHERE container = ? AND environment = ?"
                 )
-                .bind(address).run()
+                .bindAll(address).run()
             }
             for row in schema.fields { try Self.insert(row, of: address, in: database) }
             for role in schema.roles {
                 try SQLStatement(database, "INSERT INTO schema_role VALUES (?, ?, ?)")
-                    .bind(address).bind(3, role).run()
+                    .bindAll(address, role).run()
             }
             for grant in schema.grants {
                 try SQLStatement(database, "INSERT INTO schema_grant VALUES (?, ?, ?, ?, ?)")
-                    .bind(address).bind(3, grant.recordType).bind(4, grant.role)
-                    .bind(5, Int64(grant.permissions.rawValue)).run()
+                    .bindAll(
+                        address, grant.recordType, grant.role, Int64(grant.permissions.rawValue)
+                    )
+                    .run()
             }
             try SQLStatement(
                 database,
@@ -92,7 +94,7 @@ extension SQLiteDirectory {
                     (SELECT role FROM schema_role WHERE container = ?1 AND environment = ?2)
                 """
             )
-            .bind(address).run()
+            .bindAll(address).run()
             return try Self.countSchemaChange(of: address, in: database)
         }
     }
@@ -109,7 +111,7 @@ extension SQLiteDirectory {
                     WHERE container = ? AND environment = ? AND role = ? AND user = ?
                     """
                 )
-                .bind(address).bind(3, role).bind(4, user).first { _ in true } ?? false
+                .bindAll(address, role, user).first { _ in true } ?? false
             guard isPresent != isAssigned else { return }
             let change =
                 isAssigned
@@ -118,7 +120,7 @@ extension SQLiteDirectory {
                 DELETE FROM role_member
                 WHERE container = ? AND environment = ? AND role = ? AND user = ?
                 """
-            try SQLStatement(database, change).bind(address).bind(3, role).bind(4, user).run()
+            try SQLStatement(database, change).bindAll(address, role, user).run()
             _ = try Self.countSchemaChange(of: address, in: database)
         }
     }
@@ -131,7 +133,7 @@ extension SQLiteDirectory {
         try SQLStatement(
             database, "SELECT version FROM schema_state WHERE container = ? AND environment = ?"
         )
-        .bind(address).first { $0.integer(0) } ?? 0
+        .bindAll(address).first { $0.integer(0) } ?? 0
     }
 
     private static func countSchemaChange(
@@ -144,7 +146,7 @@ extension SQLiteDirectory {
             ON CONFLICT (container, environment) DO UPDATE SET version = version + 1
             """
         )
-        .bind(address).run()
+        .bindAll(address).run()
         return try schemaVersion(of: address, in: database)
     }
 
@@ -158,7 +160,7 @@ extension SQLiteDirectory {
             WHERE container = ? AND environment = ? ORDER BY record_type, field
             """
         )
-        .bind(address).all(fieldRow).withoutNeedlessTypes()
+        .bindAll(address).all(fieldRow).withoutNeedlessTypes()
     }
 
     private static func present(
@@ -171,7 +173,7 @@ extension SQLiteDirectory {
             WHERE container = ? AND environment = ? AND record_type = ? AND field = ?
             """
         )
-        .bind(address).bind(3, row.recordType).bind(4, row.field ?? "").first(fieldRow)
+        .bindAll(address, row.recordType, row.field ?? "").first(fieldRow)
     }
 
     private static func fieldRow(_ row: SQLStatement) -> SchemaFieldRow {
@@ -187,9 +189,12 @@ extension SQLiteDirectory {
         _ row: SchemaFieldRow, of address: ContainerAddress, in database: Database
     ) throws {
         try SQLStatement(database, "INSERT INTO schema_field VALUES (?, ?, ?, ?, ?, ?, ?)")
-            .bind(address).bind(3, row.recordType).bind(4, row.field ?? "")
-            .bind(5, row.field == nil ? nil : row.type?.rawValue)
-            .bind(6, row.isEncrypted ? 1 : 0).bind(7, Int64(row.indexes.rawValue)).run()
+            .bindAll(
+                address, row.recordType, row.field ?? "",
+                row.field == nil ? nil : row.type?.rawValue, row.isEncrypted,
+                Int64(row.indexes.rawValue)
+            )
+            .run()
     }
 }
 
@@ -235,7 +240,7 @@ private struct SchemaRoom {
             WHERE container = ? AND environment = ? AND record_type = ?
             """
         )
-        .bind(address).bind(3, recordType).all { $0.text(0) }
+        .bindAll(address, recordType).all { $0.text(0) }
         guard !rows.isEmpty else { return nil }
         let count = rows.count { !$0.isEmpty && !$0.hasPrefix("___") }
         fieldsByType[recordType] = count
@@ -250,15 +255,8 @@ private struct SchemaRoom {
             WHERE container = ? AND environment = ?
             """
         )
-        .bind(address).first { $0.integer(0) }
+        .bindAll(address).first { $0.integer(0) }
         return Int(count ?? 0)
-    }
-}
-
-extension SQLStatement {
-    /// Binds a container and its environment as the first two values.
-    fileprivate func bind(_ address: ContainerAddress) throws -> SQLStatement {
-        try bind(1, address.container).bind(2, address.environment.rawValue)
     }
 }
 

@@ -21,10 +21,7 @@ extension SQLiteDirectory {
         try await database.write { database in
             for row in rows {
                 try SQLStatement(database, "INSERT OR REPLACE INTO short_guid VALUES (?, ?, ?, ?)")
-                    .bind(1, row.shortGUID)
-                    .bind(2, row.address.container)
-                    .bind(3, row.address.environment.rawValue)
-                    .bind(4, row.owner)
+                    .bindAll(row.shortGUID, row.address, row.owner)
                     .run()
             }
         }

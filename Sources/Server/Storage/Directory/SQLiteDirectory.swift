@@ -32,8 +32,7 @@ struct SQLiteDirectory: Directory {
             try SQLStatement(
                 database, "SELECT 1 FROM container WHERE container = ? AND environment = ?"
             )
-            .bind(1, address.container)
-            .bind(2, address.environment.rawValue)
+            .bindAll(address)
             .first { _ in true } ?? false
         }
     }
@@ -41,8 +40,7 @@ struct SQLiteDirectory: Directory {
     func createContainer(_ address: ContainerAddress) async throws {
         try await database.write { database in
             try SQLStatement(database, "INSERT OR IGNORE INTO container VALUES (?, ?)")
-                .bind(1, address.container)
-                .bind(2, address.environment.rawValue)
+                .bindAll(address)
                 .run()
         }
     }
@@ -51,8 +49,7 @@ struct SQLiteDirectory: Directory {
         try await database.write { database in
             func delete(_ sentence: String) throws {
                 try SQLStatement(database, sentence)
-                    .bind(1, address.container)
-                    .bind(2, address.environment.rawValue)
+                    .bindAll(address)
                     .run()
             }
             // The users as whom its servers wrote have no other use.

@@ -12,31 +12,15 @@ public struct AncestorRow: Hashable, Sendable {
     public var modifierDevice: String
     public var parent: String?
     public var payload: [UInt8]
+}
 
+extension AncestorRow {
     /// The state of `row`, which the change of this version replaced.
     public init(_ row: RecordRow, replacedAt version: Int64) {
-        zone = row.zone
-        replacedAt = version
-        changeTag = row.changeTag
-        modifiedMilliseconds = row.modifiedMilliseconds
-        modifier = row.modifier
-        modifierDevice = row.modifierDevice
-        parent = row.parent
-        payload = row.payload
-    }
-
-    init(
-        zone: ZoneRow.Key, replacedAt: Int64, changeTag: String, modifiedMilliseconds: Int64,
-        modifier: String, modifierDevice: String, parent: String?, payload: [UInt8]
-    ) {
-        self.zone = zone
-        self.replacedAt = replacedAt
-        self.changeTag = changeTag
-        self.modifiedMilliseconds = modifiedMilliseconds
-        self.modifier = modifier
-        self.modifierDevice = modifierDevice
-        self.parent = parent
-        self.payload = payload
+        self.init(
+            zone: row.zone, replacedAt: version, changeTag: row.changeTag,
+            modifiedMilliseconds: row.modifiedMilliseconds, modifier: row.modifier,
+            modifierDevice: row.modifierDevice, parent: row.parent, payload: row.payload)
     }
 }
 

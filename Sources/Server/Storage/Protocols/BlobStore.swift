@@ -26,6 +26,21 @@ public protocol BlobStore: Sendable {
     func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob]
 }
 
+/// The name of a blob: the digest of its content, and which of the blobs of that content it is.
+///
+/// The second part is random, so that the deletion of an old blob never meets a new one of the same
+/// content.
+public struct BlobName: Hashable, Sendable {
+    /// 32 bytes.
+    public var sha256: [UInt8]
+    public var generation: UInt64
+
+    public init(sha256: [UInt8], generation: UInt64) {
+        self.sha256 = sha256
+        self.generation = generation
+    }
+}
+
 /// A blob that is being written.
 public protocol BlobWriter: Sendable {
     /// Appends bytes.
@@ -49,21 +64,6 @@ public protocol BlobReader: Sendable {
 
     /// The bytes from an offset on: `count` of them, or fewer at the end of the blob.
     func read(at offset: Int64, count: Int) async throws -> [UInt8]
-}
-
-/// The name of a blob: the digest of its content, and which of the blobs of that content it is.
-///
-/// The second part is random, so that the deletion of an old blob never meets a new one of the same
-/// content.
-public struct BlobName: Hashable, Sendable {
-    /// 32 bytes.
-    public var sha256: [UInt8]
-    public var generation: UInt64
-
-    public init(sha256: [UInt8], generation: UInt64) {
-        self.sha256 = sha256
-        self.generation = generation
-    }
 }
 
 /// A blob in a listing.

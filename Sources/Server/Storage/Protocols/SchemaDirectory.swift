@@ -44,12 +44,12 @@ extension SchemaDirectory {
 
 /// The outcome of extending a schema.
 public struct SchemaExtension: Hashable, Sendable {
-    /// The schema's version before and after: equal when nothing was new.
-    public var oldVersion: Int64
-    public var version: Int64
     /// The requested rows as they are stored now, in the order of the request; without those that exceeded
     /// the limits.
     public var fields: [SchemaFieldRow]
+    /// The schema's version before and after: equal when nothing was new.
+    public var oldVersion: Int64
+    public var version: Int64
 
     public init(oldVersion: Int64, version: Int64, fields: [SchemaFieldRow]) {
         self.oldVersion = oldVersion

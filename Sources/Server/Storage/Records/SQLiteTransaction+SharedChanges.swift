@@ -141,12 +141,9 @@ extension SQLiteTransaction {
 
     func put(_ row: ShareEventRow) throws {
         try statement("INSERT OR REPLACE INTO share_event VALUES (?, ?, ?, ?, ?, ?)")
-            .bind(1, row.zone.rawValue)
-            .bind(2, row.root)
-            .bind(3, row.name)
-            .bind(4, row.type)
-            .bind(5, row.version)
-            .bind(6, row.commitVersion)
+            .bindAll(
+                row.zone.rawValue, row.root, row.name, row.type, row.version, row.commitVersion
+            )
             .run()
     }
 

@@ -129,14 +129,9 @@ extension SQLiteTransaction {
     }
 
     func sharedZones(changedAfter databaseVersion: Int64, limit: Int) throws -> [SharedZoneRow] {
-        try statement(
-            """
-            SELECT \(Self.sharedZoneColumns) FROM shared_zone WHERE changed_at_database_version > ?
-            ORDER BY changed_at_database_version LIMIT ?
-            """
+        try rows(
+            Self.sharedZoneColumns, of: "shared_zone", changedAfter: databaseVersion, limit: limit
         )
-        .bind(1, databaseVersion)
-        .bind(2, Int64(max(limit, 1)))
         .all(Self.sharedZone)
     }
 
@@ -158,12 +153,10 @@ extension SQLiteTransaction {
             INSERT OR REPLACE INTO shared_zone (\(Self.sharedZoneColumns)) VALUES (?, ?, ?, ?, ?, ?)
             """
         )
-        .bind(1, row.owner)
-        .bind(2, row.name)
-        .bind(3, row.seenVersion)
-        .bind(4, row.seenAccess)
-        .bind(5, row.changedAtDatabaseVersion)
-        .bind(6, row.isDeleted ? 1 : 0)
+        .bindAll(
+            row.owner, row.name, row.seenVersion, row.seenAccess, row.changedAtDatabaseVersion,
+            row.isDeleted
+        )
         .run()
         return row
     }

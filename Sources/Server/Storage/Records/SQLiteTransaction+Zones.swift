@@ -19,15 +19,8 @@ extension SQLiteTransaction {
     }
 
     func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow] {
-        try statement(
-            """
-            SELECT \(Self.columns) FROM zone WHERE changed_at_database_version > ?
-            ORDER BY changed_at_database_version LIMIT ?
-            """
-        )
-        .bind(1, databaseVersion)
-        .bind(2, Int64(max(limit, 1)))
-        .all { try Self.zone($0).row }
+        try rows(Self.columns, of: "zone", changedAfter: databaseVersion, limit: limit)
+            .all { try Self.zone($0).row }
     }
 
     func createZone(

@@ -28,31 +28,40 @@ final class SQLiteTransaction: RecordTransaction {
     }
 
     func putRecordStatement(_ sql: String) throws -> SQLStatement {
-        if let putRecord { return putRecord }
-        let statement = try statement(sql)
-        putRecord = statement
-        return statement
+        try statement(sql, in: &putRecord)
     }
 
     func recordByNameStatement(_ sql: String) throws -> SQLStatement {
-        if let recordByName { return recordByName }
-        let statement = try statement(sql)
-        recordByName = statement
-        return statement
+        try statement(sql, in: &recordByName)
     }
 
     func putEntryStatement(_ sql: String) throws -> SQLStatement {
-        if let putEntry { return putEntry }
-        let statement = try statement(sql)
-        putEntry = statement
-        return statement
+        try statement(sql, in: &putEntry)
     }
 
     func deleteEntryStatement(_ sql: String) throws -> SQLStatement {
-        if let deleteEntry { return deleteEntry }
+        try statement(sql, in: &deleteEntry)
+    }
+
+    private func statement(_ sql: String, in kept: inout SQLStatement?) throws -> SQLStatement {
+        if let kept { return kept }
         let statement = try statement(sql)
-        deleteEntry = statement
+        kept = statement
         return statement
+    }
+
+    /// The rows of zones that changed after a version of the database, the earliest change first.
+    func rows(
+        _ columns: String, of table: String, changedAfter databaseVersion: Int64, limit: Int
+    ) throws -> SQLStatement {
+        try statement(
+            """
+            SELECT \(columns) FROM \(table) WHERE changed_at_database_version > ?
+            ORDER BY changed_at_database_version LIMIT ?
+            """
+        )
+        .bind(1, databaseVersion)
+        .bind(2, Int64(max(limit, 1)))
     }
 
     // MARK: History

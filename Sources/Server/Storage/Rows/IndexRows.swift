@@ -87,7 +87,7 @@ public struct IndexRow: Hashable, Sendable {
 }
 
 /// A record's place in an index: entries are ordered by the bytes of the key, then of the name.
-public struct IndexEntry: Hashable, Sendable {
+public struct IndexEntry: Hashable, Comparable, Sendable {
     public var key: [UInt8]
     public var name: String
 
@@ -97,7 +97,7 @@ public struct IndexEntry: Hashable, Sendable {
     }
 }
 
-extension IndexEntry: Comparable {
+extension IndexEntry {
     public static func < (left: IndexEntry, right: IndexEntry) -> Bool {
         left.key == right.key
             // SQLite's order of text, which differs from Swift's.

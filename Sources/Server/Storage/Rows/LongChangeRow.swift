@@ -16,8 +16,8 @@ public struct LongChangeRow: Hashable, Sendable {
         case claim = 5
     }
 
-    public var zone: ZoneRow.Key
     public var kind: Kind
+    public var zone: ZoneRow.Key
     /// A record's name; empty for a zone.
     public var name: String
     /// For a placement the name of the last child that was moved; for a deletion the person who deletes.

@@ -1,3 +1,5 @@
+// The rows of the directory.
+
 import StratusRecords
 
 /// A key with which an app may use a container.
@@ -83,12 +85,12 @@ public struct SessionRow: Hashable, Sendable {
         address: ContainerAddress? = nil, lastUsedMilliseconds: Int64? = nil,
         device: String? = nil
     ) {
+        self.lastUsedMilliseconds = lastUsedMilliseconds ?? createdMilliseconds
         self.identifier = identifier
         self.userRecordName = userRecordName
         self.staysSignedIn = staysSignedIn
         self.createdMilliseconds = createdMilliseconds
         self.address = address
-        self.lastUsedMilliseconds = lastUsedMilliseconds ?? createdMilliseconds
         self.device = device
     }
 }
@@ -131,4 +133,135 @@ public struct ServerKeyRow: Hashable, Sendable {
         self.createdMilliseconds = createdMilliseconds
         self.spentThroughMilliseconds = spentThroughMilliseconds
     }
+}
+
+/// The database in which the share of a link is found.
+public struct ShortGUIDRow: Hashable, Sendable {
+    public var shortGUID: String
+    public var address: ContainerAddress
+    /// The owner's user record name.
+    public var owner: String
+
+    public init(shortGUID: String, address: ContainerAddress, owner: String) {
+        self.shortGUID = shortGUID
+        self.address = address
+        self.owner = owner
+    }
+}
+
+/// A device that listens for one container's notifications.
+public struct DeviceRow: Hashable, Sendable {
+    /// For the courier, base64; for Apple's push service, hexadecimal digits.
+    public var pushToken: String
+    public var address: ContainerAddress
+    public var userRecordName: String
+    /// The identifier that the device sends with its requests, so that it is not notified of its own changes.
+    public var clientID: String
+    /// Milliseconds since 1970.
+    public var lastUsedMilliseconds: Int64
+    /// Whether `tokens/register` was called: only then are the container's notifications sent to the token.
+    public var isRegistered: Bool
+    public var channel: Channel
+
+    /// How notifications come to the device. The raw values are stored.
+    public enum Channel: Int, Hashable, Sendable {
+        /// The long poll of the web courier.
+        case courier = 0
+        /// Apple's push service for apps under development.
+        case apnsDevelopment = 1
+        /// Apple's push service.
+        case apnsProduction = 2
+    }
+
+    public init(
+        pushToken: String, address: ContainerAddress, userRecordName: String, clientID: String,
+        lastUsedMilliseconds: Int64, isRegistered: Bool, channel: Channel = .courier
+    ) {
+        self.channel = channel
+        self.pushToken = pushToken
+        self.address = address
+        self.userRecordName = userRecordName
+        self.clientID = clientID
+        self.lastUsedMilliseconds = lastUsedMilliseconds
+        self.isRegistered = isRegistered
+    }
+}
+
+/// All that is stored of a container's schema.
+public struct SchemaRows: Hashable, Sendable {
+    /// Counts the changes of types, fields, marks, roles, grants and role members. 0 at first; it never decreases.
+    public var version: Int64
+    /// In the order of types, then fields, by their bytes.
+    public var fields: [SchemaFieldRow]
+    /// The roles besides those of `BuiltInRole`.
+    public var roles: [String]
+    /// The grants; a type without any has the standard grants.
+    public var grants: [SchemaGrantRow]
+    public var members: [RoleMemberRow]
+
+    public init(
+        version: Int64 = 0, fields: [SchemaFieldRow] = [], roles: [String] = [],
+        grants: [SchemaGrantRow] = [], members: [RoleMemberRow] = []
+    ) {
+        self.version = version
+        self.fields = fields
+        self.roles = roles
+        self.grants = grants
+        self.members = members
+    }
+}
+
+/// What one role may do with the public records of one type.
+public struct SchemaGrantRow: Hashable, Sendable {
+    public var recordType: String
+    public var role: String
+    public var permissions: RecordPermissions
+
+    public init(recordType: String, role: String, permissions: RecordPermissions) {
+        self.recordType = recordType
+        self.role = role
+        self.permissions = permissions
+    }
+}
+
+/// A user who has a role.
+public struct RoleMemberRow: Hashable, Sendable {
+    /// The user's record name.
+    public var user: String
+    public var role: String
+
+    public init(user: String, role: String) {
+        self.user = user
+        self.role = role
+    }
+}
+
+/// A field of a record type, or the marks of a `SchemaSystemField` in it. A type without either has
+/// one row whose field is nil.
+public struct SchemaFieldRow: Hashable, Sendable {
+    public var recordType: String
+    public var field: String?
+    public var type: FieldType?
+    public var isEncrypted: Bool
+    public var indexes: FieldIndexes
+
+    public init(
+        recordType: String, field: String?, type: FieldType?, isEncrypted: Bool = false,
+        indexes: FieldIndexes = []
+    ) {
+        self.recordType = recordType
+        self.field = field
+        self.type = type
+        self.isEncrypted = isEncrypted
+        self.indexes = indexes
+    }
+
+    /// The marks of a system field.
+    public init(recordType: String, _ field: SchemaSystemField, indexes: FieldIndexes) {
+        self.init(
+            recordType: recordType, field: field.rawValue, type: field.type, indexes: indexes)
+    }
+
+    /// Whether it is a field of the app, not a system field or a type without fields.
+    var isUserField: Bool { field.map { !$0.hasPrefix("___") } ?? false }
 }

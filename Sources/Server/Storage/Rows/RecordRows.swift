@@ -1,3 +1,5 @@
+// The rows of one database.
+
 import StratusRecords
 
 /// A zone as it is stored.
@@ -18,6 +20,7 @@ public struct ZoneRow: Hashable, Sendable {
 
     public var key: Key
     public var name: String
+    public var deletion: Deletion?
     /// Increases when a deleted zone is created again; part of every change token of the zone.
     public var generation: Int64
     /// The version of the newest change; continues across generations, so that no change tag is used twice.
@@ -28,7 +31,6 @@ public struct ZoneRow: Hashable, Sendable {
     public var hasFeed: Bool
     /// The database's version at the zone's newest change.
     public var changedAtDatabaseVersion: Int64
-    public var deletion: Deletion?
     /// Set when the zone is created; never changed while it exists.
     public var encryptionScope: ZoneEncryptionScope
 
@@ -183,5 +185,126 @@ public struct OutboxRow: Hashable, Sendable {
         self.identifier = identifier
         self.body = body
         self.epoch = epoch
+    }
+}
+
+/// An epoch in which a database or a zone was written, as it is stored.
+///
+/// It ends where the next one of the same database or zone begins; the last one is still open.
+public struct EpochRow: Hashable, Sendable {
+    public var epoch: Epoch
+    /// The version of the database or of the zone before its first change in the epoch.
+    public var startVersion: Int64
+    /// When that change was made, in milliseconds since 1970; 0 if it is older than epochs.
+    public var startedMilliseconds: Int64
+
+    public init(epoch: Epoch, startVersion: Int64, startedMilliseconds: Int64) {
+        self.epoch = epoch
+        self.startVersion = startVersion
+        self.startedMilliseconds = startedMilliseconds
+    }
+}
+
+/// A share, found by zone or link; its content is in the share's record.
+public struct ShareRow: Hashable, Sendable {
+    public var zone: ZoneRow.Key
+    /// The share record's name.
+    public var name: String
+    /// The name of the root record of the hierarchy; nil when the whole zone is shared.
+    public var root: String?
+    public var shortGUID: String
+
+    public init(zone: ZoneRow.Key, name: String, root: String?, shortGUID: String) {
+        self.zone = zone
+        self.name = name
+        self.root = root
+        self.shortGUID = shortGUID
+    }
+}
+
+/// The access of a participant by a share; derived from the share's record.
+public struct ShareAccessRow: Hashable, Sendable {
+    /// The share record's name.
+    public var share: String
+    /// A user record name.
+    public var user: String
+    /// The share's root; nil when the whole zone is shared.
+    public var root: String?
+    public var canWrite: Bool
+    /// A new number each time the user gains access, so that earlier change tokens expire.
+    public var since: Int64
+
+    public init(share: String, user: String, root: String?, canWrite: Bool, since: Int64) {
+        self.share = share
+        self.user = user
+        self.root = root
+        self.canWrite = canWrite
+        self.since = since
+    }
+}
+
+/// A record that left the view of a share: it was deleted or moved out of the hierarchy.
+public struct ShareEventRow: Hashable, Sendable {
+    public var zone: ZoneRow.Key
+    /// The root of the share whose view the record left.
+    public var root: String
+    public var name: String
+    public var type: String
+    public var version: Int64
+    public var commitVersion: Int64
+
+    public init(
+        zone: ZoneRow.Key, root: String, name: String, type: String, version: Int64,
+        commitVersion: Int64
+    ) {
+        self.zone = zone
+        self.root = root
+        self.name = name
+        self.type = type
+        self.version = version
+        self.commitVersion = commitVersion
+    }
+}
+
+/// Another owner's zone in the shared database of the database's owner.
+public struct SharedZoneRow: Hashable, Sendable {
+    /// The owner's user record name.
+    public var owner: String
+    public var name: String
+    /// The newest version in the view when it was last read.
+    public var seenVersion: Int64
+    /// The mark of the access when it was last read.
+    public var seenAccess: Int64
+    /// The database's version when the zone was last seen to have changed.
+    public var changedAtDatabaseVersion: Int64
+    /// Whether the zone is gone from the view.
+    public var isDeleted: Bool
+
+    public init(
+        owner: String, name: String, seenVersion: Int64, seenAccess: Int64,
+        changedAtDatabaseVersion: Int64 = 0, isDeleted: Bool
+    ) {
+        self.owner = owner
+        self.name = name
+        self.seenVersion = seenVersion
+        self.seenAccess = seenAccess
+        self.changedAtDatabaseVersion = changedAtDatabaseVersion
+        self.isDeleted = isDeleted
+    }
+}
+
+/// One process's uninterrupted period of writing on a database.
+///
+/// A process that opens a database begins an epoch with its first write. So two copies of one file never continue in
+/// the same epoch, and equal epochs mean equal histories.
+public struct Epoch: Hashable, Sendable {
+    /// Counts the epochs of the database: 1, 2, 3 …
+    public var number: Int64
+    /// Random, so that the epochs of two copies of one file differ.
+    public var identifier: UInt64
+
+    public init(number: Int64, identifier: UInt64) {
+        self.number = number
+        self.identifier = identifier
     }
 }
