@@ -38,86 +38,95 @@ enum PageTemplates {
         </html>
         """
 
-    static let signIn = """
+    /// A template of a page: its title, which is also its heading, and what follows that.
+    static func titled(_ title: String, _ content: String) -> String {
+        """
         {{<page}}
-        {{$title}}Sign in{{/title}}
+        {{$title}}\(title){{/title}}
         {{$main}}
-        <h1>Sign in</h1>
-        <p>to <strong>{{app}}</strong></p>
-        <form method="post" action="/auth/sign-in">
+        <h1>\(title)</h1>
+        \(content)
+        {{/main}}
+        {{/page}}
+        """
+    }
+
+    static let emailField = """
+        <label for="email">E-mail address</label>
+        <input id="email" name="email" type="email" autocomplete="username" required value="{{email}}">
+        """
+
+    /// The password of somebody who has an account.
+    static let passwordField = """
+        <label for="password">Password</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" required>
+        """
+
+    /// The hidden fields of a form that signs in to an app.
+    private static let signInFields = """
         <input type="hidden" name="form" value="{{form}}">
         <input type="hidden" name="request" value="{{request}}">
         <input type="hidden" name="callback" value="{{callback}}">
         <input type="hidden" name="state" value="{{state}}">
-        <label for="email">E-mail address</label>
-        <input id="email" name="email" type="email" autocomplete="username" required value="{{email}}">
-        <label for="password">Password</label>
-        <input id="password" name="password" type="password" autocomplete="current-password" required>
+        """
+
+    /// What a person may choose when signing in to an app.
+    private static let wishes = """
         <label><input type="checkbox" name="stay" value="1"{{#stays}} checked{{/stays}}> \
         Stay signed in for two weeks</label>
         <label><input type="checkbox" name="discoverable" value="1"> Others who use this app may find me \
         by my e-mail address</label>
+        """
+
+    static let signIn = titled(
+        "Sign in",
+        """
+        <p>to <strong>{{app}}</strong></p>
+        <form method="post" action="/auth/sign-in">
+        \(signInFields)
+        \(emailField)
+        \(passwordField)
+        \(wishes)
         <button type="submit">Sign in</button>
         </form>
         <p><a href="/auth/recover">I forgot my password</a></p>
         {{#isSignUpOpen}}<p><a href="/auth/sign-up?request={{request}}{{way}}">Make an account</a></p>\
         {{/isSignUpOpen}}
-        {{/main}}
-        {{/page}}
-        """
+        """)
 
-    static let signUp = """
-        {{<page}}
-        {{$title}}Make an account{{/title}}
-        {{$main}}
-        <h1>Make an account</h1>
+    static let signUp = titled(
+        "Make an account",
+        """
         <p>and sign in to <strong>{{app}}</strong></p>
         <form method="post" action="/auth/sign-up">
-        <input type="hidden" name="form" value="{{form}}">
-        <input type="hidden" name="request" value="{{request}}">
-        <input type="hidden" name="callback" value="{{callback}}">
-        <input type="hidden" name="state" value="{{state}}">
+        \(signInFields)
         <label for="given">Given name</label>
         <input id="given" name="given" autocomplete="given-name" maxlength="100" value="{{given}}">
         <label for="family">Family name</label>
         <input id="family" name="family" autocomplete="family-name" maxlength="100" value="{{family}}">
-        <label for="email">E-mail address</label>
-        <input id="email" name="email" type="email" autocomplete="username" required value="{{email}}">
+        \(emailField)
         <label for="password">Password (8 characters or more)</label>
         <input id="password" name="password" type="password" autocomplete="new-password" \
         minlength="8" required>
-        <label><input type="checkbox" name="stay" value="1"{{#stays}} checked{{/stays}}> \
-        Stay signed in for two weeks</label>
-        <label><input type="checkbox" name="discoverable" value="1"> Others who use this app may find me \
-        by my e-mail address</label>
+        \(wishes)
         <button type="submit">Make the account</button>
         </form>
         <p><a href="/auth/sign-in?request={{request}}{{way}}">I have an account</a></p>
-        {{/main}}
-        {{/page}}
-        """
+        """)
 
-    static let signOut = """
-        {{<page}}
-        {{$title}}Sign out{{/title}}
-        {{$main}}
-        <h1>Sign out</h1>
+    static let signOut = titled(
+        "Sign out",
+        """
         <form method="post" action="/auth/sign-out">
         <input type="hidden" name="form" value="{{form}}">
         <input type="hidden" name="token" value="{{sessionToken}}">
         <button type="submit">Sign out</button>
         </form>
-        {{/main}}
-        {{/page}}
-        """
+        """)
 
-    static let message = """
-        {{<page}}
-        {{$title}}{{heading}}{{/title}}
-        {{$main}}
-        <h1>{{heading}}</h1>
-        {{#sentence}}<p>{{sentence}}</p>{{/sentence}}
-        {{/main}}
-        {{/page}}
+    static let message = titled(
+        "{{heading}}",
         """
+        {{#sentence}}<p>{{sentence}}</p>{{/sentence}}
+        """)
 }
