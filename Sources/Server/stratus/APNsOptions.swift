@@ -47,13 +47,7 @@ struct APNsOptions: ParsableArguments {
     /// - Throws: ``OneSentence`` when the key cannot be read.
     func delivery() throws -> APNsDelivery? {
         guard let keyFile, let keyIdentifier, let teamIdentifier else { return nil }
-        let key: String
-        do {
-            key = try String(contentsOfFile: keyFile, encoding: .utf8)
-        } catch {
-            throw OneSentence(
-                "The push service's key cannot be read: \(keyFile). Check --apns-key.")
-        }
+        let key = try readOption("--apns-key", "The push service's key", in: keyFile)
         do {
             return try APNsDelivery(
                 APNsSettings(

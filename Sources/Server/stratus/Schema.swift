@@ -113,11 +113,11 @@ struct Schema: AsyncParsableCommand {
 
         func run() async throws {
             let schema = try file.map { try SchemaFile(file: $0).schema() }
-            let review = try await place.withSchemas { schemas, _ in
-                guard let schema else { return try await schemas.reviewDeployment() }
-                return try await schemas.reviewReplacement(with: schema)
-            }
-            Schema.show(review)
+            Schema.show(
+                try await place.withSchemas { schemas, _ in
+                    guard let schema else { return try await schemas.reviewDeployment() }
+                    return try await schemas.reviewReplacement(with: schema)
+                })
         }
     }
 

@@ -240,14 +240,7 @@ struct Serve: AsyncParsableCommand {
 
     private func readMetricsToken() throws -> String? {
         guard let metricsToken else { return nil }
-        let text: String
-        do {
-            text = try String(contentsOfFile: metricsToken, encoding: .utf8)
-        } catch {
-            // The system's reason is left out: the operator must check the file in any case.
-            throw OneSentence(
-                "The metrics token cannot be read: \(metricsToken). Check --metrics-token.")
-        }
+        let text = try readOption("--metrics-token", "The metrics token", in: metricsToken)
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard token.utf8.count >= 16 else {
             throw OneSentence(
@@ -316,6 +309,18 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension AccountSettings.SignUp: ExpressibleByArgument {}
+
+/// Reads the text file that an option names.
+///
+/// - Parameter subject: What the file has, as the beginning of a sentence.
+/// - Throws: ``OneSentence``. The system's reason is left out: the operator must check the file in any case.
+func readOption(_ option: String, _ subject: String, in path: String) throws -> String {
+    do {
+        return try String(contentsOfFile: path, encoding: .utf8)
+    } catch {
+        throw OneSentence("\(subject) cannot be read: \(path). Check \(option).")
+    }
+}
 
 /// An error that is shown to a person as one sentence, without a stack trace or a type's name.
 struct OneSentence: Error, CustomStringConvertible {
