@@ -76,13 +76,11 @@ extension ServiceError {
     static let unknownAddress = ServiceError(
         .notFound, "There is nothing at this address; see Documentation/Wire.md for the paths.")
 
-    static let bodyTooLarge = ServiceError(
-        .badRequest, "The request's body is too large; send fewer records at a time.",
-        frameworkCode: .limitExceeded)
+    static let bodyTooLarge = overLimit(
+        "The request's body is too large; send fewer records at a time.")
 
-    static let tooManyParameters = ServiceError(
-        .badRequest, "The address has too many parameters; see Limits.parametersPerRequest.",
-        frameworkCode: .limitExceeded)
+    static let tooManyParameters = overLimit(
+        "The address has too many parameters; see Limits.parametersPerRequest.")
 
     static let bodyBroken = ServiceError(
         .badRequest, "The request's body ended before its end; send it again.")

@@ -61,11 +61,9 @@ extension Accounts {
     public func apiTokens() async throws -> [APITokenRow] { try await directory.apiTokens() }
 
     public func revokeAPIToken(_ token: String) async throws {
-        guard try await directory.apiToken(token) != nil else {
-            throw ServiceError(.notFound, "There is no such API token.")
-        }
-        try await directory.deleteAPIToken(token)
-        forget()
+        try await revoke(
+            try await directory.apiToken(token), orSay: "There is no such API token."
+        ) { try await directory.deleteAPIToken(token) }
     }
 
     // MARK: Users
@@ -160,6 +158,8 @@ extension Accounts {
 
     // MARK: Server-to-server keys
 
+    public func serverKeys() async throws -> [ServerKeyRow] { try await directory.serverKeys() }
+
     /// Registers the public key of a server for a container, and creates the user as whom it writes.
     ///
     /// - Parameter publicKey: PEM, as `openssl ec -pubout` writes it.
@@ -183,13 +183,18 @@ extension Accounts {
         return key
     }
 
-    public func serverKeys() async throws -> [ServerKeyRow] { try await directory.serverKeys() }
-
     public func revokeServerKey(_ identifier: String) async throws {
-        guard try await directory.serverKey(identifier) != nil else {
-            throw ServiceError(.notFound, "There is no such key.")
-        }
-        try await directory.deleteServerKey(identifier)
+        try await revoke(
+            try await directory.serverKey(identifier), orSay: "There is no such key."
+        ) { try await directory.deleteServerKey(identifier) }
+    }
+
+    /// Deletes what lets an app or a server in, and forgets who was let in by it.
+    private func revoke<Row>(
+        _ row: Row?, orSay reason: String, _ delete: () async throws -> Void
+    ) async throws {
+        guard row != nil else { throw ServiceError(.notFound, reason) }
+        try await delete()
         forget()
     }
 }

@@ -1,32 +1,6 @@
 import StratusRecords
 import StratusStorage
 
-/// What a person enters on the sign-in or sign-up page.
-package struct SignInForm: Sendable {
-    package var emailAddress: String
-    package var password: String
-    package var givenName: String
-    package var familyName: String
-    package var staysSignedIn: Bool
-    /// Whether others may find the user in this container by the e-mail address; nil leaves the setting unchanged.
-    package var isDiscoverable: Bool?
-    /// The network address that the form came from.
-    package var networkAddress: String
-
-    package init(
-        emailAddress: String, password: String, givenName: String = "", familyName: String = "",
-        staysSignedIn: Bool = false, isDiscoverable: Bool? = nil, networkAddress: String
-    ) {
-        self.emailAddress = emailAddress
-        self.password = password
-        self.givenName = givenName
-        self.familyName = familyName
-        self.staysSignedIn = staysSignedIn
-        self.isDiscoverable = isDiscoverable
-        self.networkAddress = networkAddress
-    }
-}
-
 extension Accounts {
     /// The user with this e-mail address and password.
     ///
@@ -151,5 +125,31 @@ extension Accounts {
             halves[1].allSatisfy({ $0 != 0x2F && $0 != 0x3C && $0 != 0x3E })
         else { return nil }
         return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+}
+
+/// What a person enters on the sign-in or sign-up page.
+package struct SignInForm: Sendable {
+    package var emailAddress: String
+    package var password: String
+    package var givenName: String
+    package var familyName: String
+    package var staysSignedIn: Bool
+    /// Whether others may find the user in this container by the e-mail address; nil leaves the setting unchanged.
+    package var isDiscoverable: Bool?
+    /// The network address that the form came from.
+    package var networkAddress: String
+
+    package init(
+        emailAddress: String, password: String, givenName: String = "", familyName: String = "",
+        staysSignedIn: Bool = false, isDiscoverable: Bool? = nil, networkAddress: String
+    ) {
+        self.emailAddress = emailAddress
+        self.password = password
+        self.givenName = givenName
+        self.familyName = familyName
+        self.staysSignedIn = staysSignedIn
+        self.isDiscoverable = isDiscoverable
+        self.networkAddress = networkAddress
     }
 }

@@ -185,10 +185,10 @@ private struct IdentityClaims: JWTPayload {
     var iss: String
     var sub: String
     var aud: AudienceClaim
+    var nonce: String?
     var exp: Double
     var nbf: Double?
     var iat: Double?
-    var nonce: String?
     var email: String?
     /// A Boolean, or a string with one, as Apple sends it.
     var email_verified: BoolClaim?

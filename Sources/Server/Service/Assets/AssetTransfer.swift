@@ -10,10 +10,10 @@ struct AssetTransfer: Sendable {
     let storage: any StorageEngine
     let databases: Databases
     let signerSource: TokenSignerSource
-    let uploads: UploadsUnderWay
-    let meter: RequestMeter
     /// Nil when every request counts as light.
     let heavy: HeavyRequests?
+    let meter: RequestMeter
+    let uploads: UploadsUnderWay
 
     /// Bytes that are written to the disk at a time.
     private static let bytesPerWrite = 512 * 1024

@@ -4,37 +4,32 @@ import StratusWire
 
 extension AssetsRereference: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Issues new receipts for assets of records that the caller may read by `records/lookup`.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        guard request.assets.count <= context.limits.assetTokensPerRequest else {
-            throw ServiceError.overLimit(
-                "The request asks for more assets than it may; ask for fewer in one.")
-        }
-        let databases = components.databases
-        let signer = try await components.tokenSigner()
-        let source = try await AssetZone(request.zoneID, in: context, databases, signer)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkAssetCount(call.request.assets.count)
+        let databases = call.components.databases
+        let signer = try await call.components.tokenSigner()
+        let source = try await AssetZone(call.request.zoneID, in: call.context, databases, signer)
         let target = try await AssetZone(
-            request.targetZoneID ?? request.zoneID, in: context, databases, signer)
+            call.request.targetZoneID ?? call.request.zoneID, in: call.context, databases, signer)
         guard source.database == target.database else {
             throw ServiceError.invalid("An asset stays in its owner's database; upload it there.")
         }
         let receipts = NewReceipts(
-            signer: signer, zone: target, user: try context.user(),
-            endMilliseconds: context.nowMilliseconds
-                + Int64(context.limits.assetReceiptSeconds * 1_000))
+            signer: signer, zone: target, user: try call.context.user(),
+            endMilliseconds: call.context.nowMilliseconds
+                + Int64(call.context.limits.assetReceiptSeconds * 1_000))
+        let lookup = RecordsLookup.Request(
+            records: call.request.assets.map {
+                .init(recordName: $0.recordName, desiredKeys: [$0.fieldName])
+            }, zoneID: call.request.zoneID)
         let found = try await RecordsLookup.answer(
-            RecordsLookup.Request(
-                records: request.assets.map {
-                    .init(recordName: $0.recordName, desiredKeys: [$0.fieldName])
-                }, zoneID: request.zoneID), in: context, with: components
+            EndpointCall(lookup, in: call.context, with: call.components)
         ).records
         return Answer(
-            try zip(request.assets, found).map { item, result in
+            try zip(call.request.assets, found).map { item, result in
                 do {
                     return .success(try receipts.renewed(held(by: result)))
                 } catch let error as ServiceError {

@@ -4,29 +4,24 @@ import StratusWire
 
 extension AssetsUpload: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Issues an address per asset. Whether the caller may save the record is decided when it is saved. A caller who
     /// may save no record in the zone gets no address, since the bytes would count for the zone's owner.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        guard request.tokens.count <= context.limits.assetTokensPerRequest else {
-            throw ServiceError.overLimit(
-                "The request asks for more assets than it may; ask for fewer in one.")
-        }
-        let signer = try await components.tokenSigner()
-        let zone = try await AssetZone(request.zoneID, in: context, components.databases, signer)
-        try await checkWriting(in: zone, context, components.databases)
-        let settings = components.settings
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkAssetCount(call.request.tokens.count)
+        let signer = try await call.components.tokenSigner()
+        let zone = try await AssetZone(
+            call.request.zoneID, in: call.context, call.components.databases, signer)
+        try await checkWriting(in: zone, call.context, call.components.databases)
+        let settings = call.components.settings
         let upload = UploadAddress(
-            database: zone.database, zoneName: zone.name, user: try context.user(),
-            endMilliseconds: context.nowMilliseconds
-                + Int64(context.limits.uploadAddressSeconds * 1_000)
+            database: zone.database, zoneName: zone.name, user: try call.context.user(),
+            endMilliseconds: call.context.nowMilliseconds
+                + Int64(call.context.limits.uploadAddressSeconds * 1_000)
         ).text(sealedBy: signer)
         return Answer(
-            request.tokens.map { item in
+            call.request.tokens.map { item in
                 if let error = objection(to: item) {
                     return .failure(
                         AssetFailure(
@@ -36,7 +31,7 @@ extension AssetsUpload: ServedEndpoint {
                     Token(
                         recordName: item.recordName ?? settings.newUUID(),
                         fieldName: item.fieldName,
-                        url: context.origin + UploadAddress.path + upload))
+                        url: call.context.origin + UploadAddress.path + upload))
             })
     }
 
@@ -59,5 +54,15 @@ extension AssetsUpload: ServedEndpoint {
             return .fieldName(item.fieldName)
         }
         return nil
+    }
+}
+
+extension RequestContext {
+    /// Checks how many assets one request asks for.
+    func checkAssetCount(_ count: Int) throws {
+        guard count <= limits.assetTokensPerRequest else {
+            throw ServiceError.overLimit(
+                "The request asks for more assets than it may; ask for fewer in one.")
+        }
     }
 }

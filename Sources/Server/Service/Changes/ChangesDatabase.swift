@@ -5,20 +5,18 @@ import StratusWire
 
 extension ChangesDatabase: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// A fetch without a token leaves out zones that were deleted before it began, or before the version in the
     /// request.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        if context.scope == .public {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        if call.context.scope == .public {
             throw ServiceError.wrongDatabase("The public database has no change feed.")
         }
         return try await answer(
-            request, in: context, components.databases, try await components.tokenSigner(),
-            components.settings.logger)
+            call.request, in: call.context, call.components.databases,
+            try await call.components.tokenSigner(),
+            call.components.settings.logger)
     }
 
     /// - Parameter logger: Gets a line when history was lost.

@@ -7,9 +7,9 @@ import StratusWire
 extension ChangesZone: ServedEndpoint {
     /// Every caller who may read the public database may follow its changes.
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true,
+        access: .read, effect: .idempotent,
         cost: { Double($0.zones.count) / 10 },
-        zoneNames: { Set($0.zones.map(\.zoneID.zoneName)) },
+        zones: { Set($0.zones.map(\.zoneID.zoneName)) },
         link: { answer, links in
             for index in answer.items.indices {
                 guard case .success(var page) = answer.items[index] else { continue }
@@ -22,19 +22,17 @@ extension ChangesZone: ServedEndpoint {
         })
 
     /// A zone that cannot be served fails by itself; the others are answered.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkFeed()
-        try context.checkCount(request.zones.count)
-        for item in request.zones {
-            try context.checkNames(item.desiredKeys)
-            try context.checkNames(item.desiredRecordTypes)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkFeed()
+        try call.context.checkCount(call.request.zones.count)
+        for item in call.request.zones {
+            try call.context.checkNames(item.desiredKeys)
+            try call.context.checkNames(item.desiredRecordTypes)
         }
-        let names = request.zones.map { zone in
+        let names = call.request.zones.map { zone in
             ZoneIDDictionary(
                 zoneName: zone.zoneID.zoneName,
-                ownerRecordName: context.isOwner(zone.zoneID.ownerRecordName)
+                ownerRecordName: call.context.isOwner(zone.zoneID.ownerRecordName)
                     ? nil : zone.zoneID.ownerRecordName)
         }
         guard Set(names).count == names.count else {
@@ -42,13 +40,15 @@ extension ChangesZone: ServedEndpoint {
             throw ServiceError.invalid("A zone is named twice in the request; name it once.")
         }
         let stores = Stores(
-            databases: components.databases, schemas: components.schemas,
-            signer: try await components.tokenSigner(), logger: components.settings.logger)
-        guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context, stores)
+            databases: call.components.databases, schemas: call.components.schemas,
+            signer: try await call.components.tokenSigner(), logger: call.components.settings.logger
+        )
+        guard let address = try call.context.databaseAddress() else {
+            return try await sharedAnswer(call.request, in: call.context, stores)
         }
         return try await answer(
-            request, in: context, stores, address, room: context.limits.changedBytesPerAnswer)
+            call.request, in: call.context, stores, address,
+            room: call.context.limits.changedBytesPerAnswer)
     }
 
     /// What is needed to read a feed.

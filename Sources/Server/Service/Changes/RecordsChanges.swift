@@ -4,20 +4,18 @@ import StratusWire
 
 extension RecordsChanges: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: ChangesZone.rules.access, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { [$0.zoneID.zoneName] },
+        access: ChangesZone.rules.access, effect: .idempotent,
+        cost: { _ in 0 }, zones: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })
 
     /// The same feed as ``ChangesZone``; an error of the zone is the request's error.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let item = ChangesZone.Item(
-            zoneID: request.zoneID ?? ZoneIDDictionary(), syncToken: request.syncToken,
-            resultsLimit: request.resultsLimit, desiredKeys: request.desiredKeys,
-            isReversed: request.isReversed, numbersAsStrings: request.numbersAsStrings)
+            zoneID: call.request.zoneID ?? ZoneIDDictionary(), syncToken: call.request.syncToken,
+            resultsLimit: call.request.resultsLimit, desiredKeys: call.request.desiredKeys,
+            isReversed: call.request.isReversed, numbersAsStrings: call.request.numbersAsStrings)
         let answer = try await ChangesZone.answer(
-            .init(zones: [item]), in: context, with: components)
+            EndpointCall(.init(zones: [item]), in: call.context, with: call.components))
         switch answer.items.first {
         case .success(let page):
             return Answer(

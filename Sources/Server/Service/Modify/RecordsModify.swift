@@ -12,7 +12,7 @@ import StratusWire
 ///   ShareDecisions.swift, by `ZoneRights`;
 /// - what fails with others, in atomic zones and by references:
 ///   `ModifyDecisions.decideTogether(isAtomic:reader:)`;
-/// - how large a batch may be: `answer(_:in:with:)` here counts operations, `ModifyPlanning` fields and
+/// - how large a batch may be: `answer(_:)` here counts operations, `ModifyPlanning` fields and
 ///   bytes of a record, `ModifyPlan` the bytes of the named ones, `Quota` what the database may hold.
 ///
 /// Three steps: everything that needs no transaction is checked and encoded first (`ModifyPlan`); the transaction reads
@@ -26,20 +26,20 @@ import StratusWire
 /// ZONE_NOT_FOUND.
 extension RecordsModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
+        access: .user, effect: .idempotent,
         cost: { Double($0.operations.count) / 40 },
-        zoneNames: { request in
+        zones: { request in
             Set(request.operations.map { ($0.record.zoneID ?? request.zoneID).zoneName })
         },
         link: { $1.link(&$0.records) })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkCount(request.operations.count)
-        try context.checkNames(request.desiredKeys)
-        for operation in request.operations { try context.checkNames(operation.desiredKeys) }
-        return try await answer(request, in: context, Stores(components))
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkCount(call.request.operations.count)
+        try call.context.checkNames(call.request.desiredKeys)
+        for operation in call.request.operations {
+            try call.context.checkNames(operation.desiredKeys)
+        }
+        return try await answer(call.request, in: call.context, call.components.savingRecords)
     }
 
     static func answer(
@@ -77,28 +77,15 @@ extension RecordsModify {
     /// What saving records needs.
     struct Stores: Sendable {
         let databases: Databases
-        let directory: any Directory
         let schemas: SchemaCache
         let indexes: IndexManager
         let records: RecordWriting
         let longChanges: LongChanges
         let tombstones: TombstonePurge
+        let directory: any Directory
         let signerSource: TokenSignerSource
         let errors: ErrorTranslation
         /// Makes new names.
         let settings: ServiceSettings
-
-        init(_ components: ServiceComponents) {
-            databases = components.databases
-            directory = components.directory
-            schemas = components.schemas
-            indexes = components.indexes
-            records = components.records
-            longChanges = components.longChanges
-            tombstones = components.tombstones
-            signerSource = components.signerSource
-            errors = components.errors
-            settings = components.settings
-        }
     }
 }

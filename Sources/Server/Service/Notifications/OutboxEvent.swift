@@ -37,11 +37,8 @@ struct OutboxEvent: Hashable, Sendable {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(subject.rawValue)
-        writer.write(zoneName)
-        writer.write(user)
-        writer.write(device)
-        writer.write(number: UInt32(changes.count))
-        for change in changes {
+        writer.write(zoneName: zoneName, user: user, device: device)
+        writer.write(all: changes) { writer, change in
             writer.write(change.recordName)
             writer.write(change.recordType)
             writer.write(UInt8(change.reason.rawValue))

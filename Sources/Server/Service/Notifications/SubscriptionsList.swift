@@ -4,13 +4,10 @@ import StratusWire
 
 extension SubscriptionsList: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        let subscriber = try await context.subscriber(in: components.databases)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let subscriber = try await call.context.subscriber(in: call.components.databases)
         let rows = try await subscriber.store.read {
             try $0.subscriptions(of: subscriber.name)
         }

@@ -4,21 +4,18 @@ import StratusWire
 
 extension SubscriptionsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkCount(request.subscriptionIDs.count)
-        let subscriber = try await context.subscriber(in: components.databases)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkCount(call.request.subscriptionIDs.count)
+        let subscriber = try await call.context.subscriber(in: call.components.databases)
         let rows = try await subscriber.store.read {
             try $0.subscriptions(of: subscriber.name)
         }
         let rowsByIdentifier = Dictionary(
             rows.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
         return Answer(
-            request.subscriptionIDs.map { identifier in
+            call.request.subscriptionIDs.map { identifier in
                 guard let row = rowsByIdentifier[identifier] else {
                     return .failure(subscriptionID: identifier, .subscriptionNotFound)
                 }

@@ -7,18 +7,16 @@ import StratusWire
 
 extension SubscriptionsModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { Double($0.items.count) / 10 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent,
+        cost: { Double($0.items.count) / 10 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Saving under an identifier that exists replaces the subscription.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkCount(request.items.count)
-        let operations = request.items.map { operation in
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkCount(call.request.items.count)
+        let operations = call.request.items.map { operation in
             var operation = operation
             if operation.kind != .delete, operation.subscription.subscriptionID == nil {
-                operation.subscription.subscriptionID = components.settings.newUUID()
+                operation.subscription.subscriptionID = call.components.settings.newUUID()
             }
             return operation
         }
@@ -27,18 +25,18 @@ extension SubscriptionsModify: ServedEndpoint {
             throw ServiceError.invalid(
                 "A subscription is named in two operations of the request; name it in one.")
         }
-        let subscriber = try await context.subscriber(in: components.databases)
+        let subscriber = try await call.context.subscriber(in: call.components.databases)
         let repeated = try IdempotencyRecord(
-            nil, orSigned: context.caller.signedRequest,
-            of: request.items.map {
+            nil, orSigned: call.context.caller.signedRequest,
+            of: call.request.items.map {
                 .init(kind: $0.kind.rawValue, recordName: $0.subscription.subscriptionID)
-            }, in: context)
+            }, in: call.context)
         let answer = try await subscriber.store.write { writer in
             if var outcome = try repeated?.outcome(in: writer) {
                 return try readWire(Answer.self, from: try outcome.counted())
             }
             var changes = try SubscriptionChanges(
-                writer: writer, context: context, subscriber: subscriber.name)
+                writer: writer, context: call.context, subscriber: subscriber.name)
             let answer = Answer(
                 try operations.map { operation in
                     do {
@@ -52,11 +50,11 @@ extension SubscriptionsModify: ServedEndpoint {
                 var outcome = ByteWriter()
                 outcome.write(counted: wireBytes(of: answer))
                 try repeated.keep(
-                    outcome.bytes, in: writer, nowMilliseconds: context.nowMilliseconds)
+                    outcome.bytes, in: writer, nowMilliseconds: call.context.nowMilliseconds)
             }
             return answer
         }
-        components.subscriptions.changed(in: subscriber.store.address)
+        call.components.subscriptions.changed(in: subscriber.store.address)
         return answer
     }
 }

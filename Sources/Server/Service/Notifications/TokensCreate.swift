@@ -4,24 +4,21 @@ import StratusWire
 
 extension TokensCreate: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// The address of the long poll is a path; the HTTP server prepends its origin.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        _ = try pushEnvironment(request.apnsEnvironment, of: request.clientID)
-        let settings = components.settings
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        _ = try pushEnvironment(call.request.apnsEnvironment, of: call.request.clientID)
+        let settings = call.components.settings
         let device = DeviceRow(
-            pushToken: newPushToken(settings), address: context.address,
-            userRecordName: try context.user(),
-            clientID: request.clientID ?? context.caller.device,
-            lastUsedMilliseconds: context.nowMilliseconds, isRegistered: false)
-        try await components.devices.put(device)
-        let lifetimeSeconds = Int(context.limits.pushTokenSeconds)
+            pushToken: newPushToken(settings), address: call.context.address,
+            userRecordName: try call.context.user(),
+            clientID: call.request.clientID ?? call.context.caller.device,
+            lastUsedMilliseconds: call.context.nowMilliseconds, isRegistered: false)
+        try await call.components.devices.put(device)
+        let lifetimeSeconds = Int(call.context.limits.pushTokenSeconds)
         return Answer(
-            apnsEnvironment: request.apnsEnvironment, apnsToken: device.pushToken,
+            apnsEnvironment: call.request.apnsEnvironment, apnsToken: device.pushToken,
             webcourierURL: "/courier/aps?tok=\(device.pushToken)&ttl=\(lifetimeSeconds)")
     }
 

@@ -4,38 +4,37 @@ import StratusWire
 
 extension TokensRegister: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Accepts tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can be sent to
     /// Apple's push service, the tokens that it gave a device: hexadecimal or base64.
     ///
     /// A device's token belongs to the user who registered it last in a container, since devices change hands.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        let environment = try pushEnvironment(request.apnsEnvironment, of: request.clientID)
-        let user = try context.user()
-        let rows = try await components.directory.devices(pushToken: request.apnsToken)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let environment = try pushEnvironment(
+            call.request.apnsEnvironment, of: call.request.clientID)
+        let user = try call.context.user()
+        let rows = try await call.components.directory.devices(pushToken: call.request.apnsToken)
         var device: DeviceRow
         if let known = rows.first(where: { $0.channel == .courier }) {
             guard known.userRecordName == user else { throw ServiceError.unknownPushToken }
-            device = rows.first { $0.address == context.address } ?? known
-            device.address = context.address
-            device.clientID = request.clientID ?? device.clientID
+            device = rows.first { $0.address == call.context.address } ?? known
+            device.address = call.context.address
+            device.clientID = call.request.clientID ?? device.clientID
         } else {
-            guard components.settings.pushDelivery != nil,
-                let token = NativeToken(request.apnsToken)
+            guard call.components.settings.pushDelivery != nil,
+                let token = NativeToken(call.request.apnsToken)
             else { throw ServiceError.unknownPushToken }
             device = DeviceRow(
-                pushToken: token.text, address: context.address, userRecordName: user,
-                clientID: request.clientID ?? context.caller.device, lastUsedMilliseconds: 0,
+                pushToken: token.text, address: call.context.address, userRecordName: user,
+                clientID: call.request.clientID ?? call.context.caller.device,
+                lastUsedMilliseconds: 0,
                 isRegistered: true,
                 channel: environment == .production ? .apnsProduction : .apnsDevelopment)
         }
         device.isRegistered = true
-        device.lastUsedMilliseconds = context.nowMilliseconds
-        try await components.devices.put(device)
+        device.lastUsedMilliseconds = call.context.nowMilliseconds
+        try await call.components.devices.put(device)
         return Answer()
     }
 }

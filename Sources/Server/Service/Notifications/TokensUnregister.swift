@@ -4,20 +4,21 @@ import StratusWire
 
 extension TokensUnregister: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// A token that is unknown, or another user's, is left alone: to the caller it is not registered.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        let user = try context.user()
-        for token in [request.apnsToken, NativeToken(request.apnsToken)?.text].compactMap({ $0 }) {
-            let rows = try await components.directory.devices(pushToken: token)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let user = try call.context.user()
+        for token in [call.request.apnsToken, NativeToken(call.request.apnsToken)?.text].compactMap(
+            { $0 })
+        {
+            let rows = try await call.components.directory.devices(pushToken: token)
             guard
-                rows.contains(where: { $0.userRecordName == user && $0.address == context.address })
+                rows.contains(where: {
+                    $0.userRecordName == user && $0.address == call.context.address
+                })
             else { continue }
-            try await components.devices.delete(token, in: context.address)
+            try await call.components.devices.delete(token, in: call.context.address)
         }
         return Answer()
     }

@@ -5,22 +5,20 @@ import StratusWire
 
 extension RecordsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true,
+        access: .read, effect: .idempotent,
         cost: { Double($0.records.count) / 160 },
-        zoneNames: { request in
+        zones: { request in
             Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })
         },
         link: { $1.link(&$0.records) })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkCount(request.records.count)
-        try context.checkNames(request.desiredKeys)
-        for item in request.records { try context.checkNames(item.desiredKeys) }
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkCount(call.request.records.count)
+        try call.context.checkNames(call.request.desiredKeys)
+        for item in call.request.records { try call.context.checkNames(item.desiredKeys) }
         return try await answer(
-            request, in: context, components.databases, components.schemas,
-            try await components.tokenSigner(), components.records)
+            call.request, in: call.context, call.components.databases, call.components.schemas,
+            try await call.components.tokenSigner(), call.components.records)
     }
 
     static func answer(

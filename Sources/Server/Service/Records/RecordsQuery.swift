@@ -7,23 +7,21 @@ import StratusWire
 
 extension RecordsQuery: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true,
+        access: .read, effect: .idempotent,
         cost: { 1 + Double($0.query.filterBy.count + $0.query.sortBy.count) / 10 },
-        zoneNames: { [$0.zoneID.zoneName] },
+        zones: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        var request = request
-        try context.checkLength(of: request.query)
-        request.query = request.query.naming(context.caller.userRecordName)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        var request = call.request
+        try call.context.checkLength(of: request.query)
+        request.query = request.query.naming(call.context.caller.userRecordName)
         guard request.query.recordType != UsersRecord.type else { throw ServiceError.systemType }
-        try context.checkNames(request.desiredKeys)
+        try call.context.checkNames(call.request.desiredKeys)
         let stores = Stores(
-            databases: components.databases, schemas: components.schemas,
-            indexes: components.indexes, signer: try await components.tokenSigner())
-        return try await answer(request, in: context, stores)
+            databases: call.components.databases, schemas: call.components.schemas,
+            indexes: call.components.indexes, signer: try await call.components.tokenSigner())
+        return try await answer(request, in: call.context, stores)
     }
 
     private static func result(
@@ -36,9 +34,6 @@ extension RecordsQuery: ServedEndpoint {
                 viewer: context.caller.viewer))
     }
 
-    /// How often a request continues the building of its index before it answers without records.
-    private static let waits = 20
-
     /// What a query needs.
     struct Stores: Sendable {
         let databases: Databases
@@ -46,6 +41,9 @@ extension RecordsQuery: ServedEndpoint {
         let indexes: IndexManager
         let signer: TokenSigner
     }
+
+    /// How often a request continues the building of its index before it answers without records.
+    private static let waits = 20
 
     static func answer(
         _ request: Request, in context: RequestContext, _ stores: Stores

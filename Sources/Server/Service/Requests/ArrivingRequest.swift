@@ -54,7 +54,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
             try await pipeline.watch.refresh()
             let admitted = try await components.accounts.authenticate(
                 credentials, at: address, signer: components.tokenSigner(),
-                mayRepeat: E.rules.isRepeatable)
+                mayRepeat: E.rules.effect == .idempotent)
             if let user = admitted.caller.userRecordName {
                 sender = .user(user, in: address)
                 try pipeline.meter.checkRate(of: sender)
@@ -202,7 +202,8 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
                 container: context.address, movers: credentials.movers(of: sender),
                 served: ServedAnswer(
                     answer,
-                    rotatedWebAuthToken: E.rules.endsSession ? nil : admitted.rotatedWebAuthToken))
+                    rotatedWebAuthToken: E.rules.effect == .endsSession
+                        ? nil : admitted.rotatedWebAuthToken))
         } catch {
             pipeline.meter.recordOutcome(of: sender, credentials, error)
             pipeline.meter.count(

@@ -42,6 +42,23 @@ struct ByteWriter {
     }
 }
 
+extension ByteWriter {
+    /// Writes the beginning of an event in an outbox: where something changed, and who changed it.
+    mutating func write(zoneName: String, user: String, device: String) {
+        write(zoneName)
+        write(user)
+        write(device)
+    }
+
+    /// Writes the number of elements as four bytes, then each.
+    mutating func write<Elements: Collection>(
+        all elements: Elements, _ write: (inout ByteWriter, Elements.Element) -> Void
+    ) {
+        self.write(number: UInt32(elements.count))
+        for element in elements { write(&self, element) }
+    }
+}
+
 /// Reads what ``ByteWriter`` wrote.
 struct ByteReader {
     /// The bytes end too early or are not valid.

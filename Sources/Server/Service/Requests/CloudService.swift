@@ -214,7 +214,7 @@ public final class CloudService: Sendable {
     private var assetTransfer: AssetTransfer {
         AssetTransfer(
             settings: settings, storage: storage, databases: components.databases,
-            signerSource: components.signerSource, uploads: components.uploads,
-            meter: pipeline.meter, heavy: pipeline.heavy)
+            signerSource: components.signerSource, heavy: pipeline.heavy,
+            meter: pipeline.meter, uploads: components.uploads)
     }
 }

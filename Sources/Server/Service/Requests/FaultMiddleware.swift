@@ -9,28 +9,25 @@ struct FaultMiddleware: Sendable {
     let zones: ZoneRemoval
 
     /// Answers a request, with the fault that the script has for it, if any.
-    func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, _ request: E.Request, in context: RequestContext,
-        with components: ServiceComponents
-    ) async throws -> E.Answer {
-        var context = context
-        if let fault = script.take(for: E.self, request, in: context) {
+    func answer<E: ServedEndpoint>(_ call: EndpointCall<E>) async throws -> E.Answer {
+        var call = call
+        if let fault = script.take(for: E.self, call.request, in: call.context) {
             switch fault.effect {
             case .answer(let error): throw error
             case .delay(let seconds):
                 try await settings.world.sleep(seconds)
-                context.nowMilliseconds = settings.world.nowMilliseconds()
+                call.context.nowMilliseconds = settings.world.nowMilliseconds()
             case .dropBeforeCommit: throw Self.connectionDropped
             case .dropAfterCommit:
-                _ = try await E.answer(request, in: context, with: components)
+                _ = try await E.answer(call)
                 throw Self.connectionDropped
-            case .expireChangeTokens: context.limits.changeTokenSeconds = -1
+            case .expireChangeTokens: call.context.limits.changeTokenSeconds = -1
             case .resetZone(let reason):
-                try await resetZone(fault.zoneName ?? "", reason: reason, in: context)
+                try await resetZone(fault.zoneName ?? "", reason: reason, in: call.context)
             case .dropNotification, .duplicateNotification: break
             }
         }
-        return try await E.answer(request, in: context, with: components)
+        return try await E.answer(call)
     }
 
     private static let connectionDropped = ServiceError(

@@ -43,7 +43,7 @@ package final class FaultScript: Sendable {
     ) -> (effect: Fault.Effect, zoneName: String?)? {
         script.withLock { script in
             guard !script.isEmpty else { return nil }
-            let zoneNames = E.rules.zoneNames(request)
+            let zoneNames = E.rules.zones(request)
             let index = script.firstIndex { fault in
                 guard !fault.effect.isAboutNotifications,
                     fault.operation ?? E.path == E.path,

@@ -13,6 +13,6 @@ struct OwnRequests: Sendable {
     func answer<E: ServedEndpoint>(
         _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) async throws -> E.Answer {
-        try await E.answer(request, in: context, with: components)
+        try await E.answer(EndpointCall(request, in: context, with: components))
     }
 }

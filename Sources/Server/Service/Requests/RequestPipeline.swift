@@ -4,10 +4,10 @@ import StratusWire
 /// What a request passes through, from its arrival to its answer (``ArrivingRequest``).
 final class RequestPipeline: Sendable {
     let components: ServiceComponents
-    let meter: RequestMeter
-    let queue: RequestQueue
     /// Nil when every request counts as light.
     let heavy: HeavyRequests?
+    let meter: RequestMeter
+    let queue: RequestQueue
     let watch: DirectoryWatch
     let signIns: SignInCounter
     /// The faults that tests inject; nil in a service that is not for development.
@@ -61,12 +61,9 @@ final class RequestPipeline: Sendable {
             signer: try await components.tokenSigner(), context: context,
             settings: components.settings)
         do {
+            let call = EndpointCall<E>(request, in: context, with: components)
             var answer =
-                if let faults {
-                    try await faults.answer(E.self, request, in: context, with: components)
-                } else {
-                    try await E.answer(request, in: context, with: components)
-                }
+                if let faults { try await faults.answer(call) } else { try await E.answer(call) }
             E.rules.link(&answer, &links)
             return answer
         } catch var failure as RequestFailure {

@@ -8,32 +8,50 @@ public protocol ServedEndpoint: Endpoint {
     static var rules: EndpointRules<Self> { get }
 
     /// Checks a request and answers it.
-    ///
-    /// - Parameters:
-    ///   - request: The typed request.
-    ///   - context: The caller, the container and database, and the time.
-    ///   - components: The parts of the service; each rule gets only those that it needs.
-    static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer
+    static func answer(_ call: EndpointCall<Self>) async throws -> Answer
+}
+
+/// One request to an endpoint, with all that answers it. Only the endpoint itself sees it: a rule gets the few values
+/// and parts that it needs.
+public struct EndpointCall<E: ServedEndpoint>: Sendable {
+    /// The typed request.
+    let request: E.Request
+    /// The caller, the container and database, and the time.
+    var context: RequestContext
+    /// The parts of the service.
+    let components: ServiceComponents
+
+    init(_ request: E.Request, in context: RequestContext, with components: ServiceComponents) {
+        self.request = request
+        self.context = context
+        self.components = components
+    }
 }
 
 /// The rules for every request of an endpoint.
 public struct EndpointRules<E: ServedEndpoint>: Sendable {
     /// Whether an API token is enough for the public database, or the endpoint always needs a user.
     let access: EndpointAccess
-    /// Whether the caller's web-auth token is invalid afterwards.
-    let endsSession: Bool
-    /// Whether a signed request may be repeated: it only reads, or its first outcome is known.
-    let isRepeatable: Bool
+    /// What the endpoint leaves behind.
+    let effect: EndpointEffect
     /// What a request costs its sender, in requests, in addition to itself.
     ///
     /// In proportion to the work: saving a record takes about as long as reading four.
     let cost: @Sendable (E.Request) -> Double
     /// The zones that a request names; a fault of the fault script can be limited to one.
-    let zoneNames: @Sendable (E.Request) -> Set<String>
+    let zones: @Sendable (E.Request) -> Set<String>
     /// Adds addresses to the records of an answer, for their assets.
     let link: @Sendable (inout E.Answer, inout AssetLinks) -> Void
+}
+
+/// Whether a request may come again, and the caller with it.
+public enum EndpointEffect: Hashable, Sendable {
+    /// A signed request may be repeated: it only reads, or its first outcome is known.
+    case idempotent
+    /// A signed request is accepted once.
+    case once
+    /// As ``once``, and the caller's web-auth token is invalid afterwards.
+    case endsSession
 }
 
 /// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.

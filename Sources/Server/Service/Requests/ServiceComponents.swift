@@ -1,10 +1,11 @@
 import StratusQuery
 import StratusSchema
 import StratusStorage
+import StratusWire
 
 /// The parts of a running service.
 ///
-/// Only ``CloudService`` creates them, and only an endpoint's ``ServedEndpoint/answer(_:in:with:)`` sees them all: it
+/// Only ``CloudService`` creates them, and only an endpoint's ``ServedEndpoint/answer(_:)`` sees them all: it
 /// passes to each rule the few that the rule needs.
 public final class ServiceComponents: Sendable {
     let settings: ServiceSettings
@@ -13,6 +14,7 @@ public final class ServiceComponents: Sendable {
     let databases: Databases
     let signerSource: TokenSignerSource
     let accounts: Accounts
+    let archives = ArchiveTurns()
     let schemas: SchemaCache
     let indexes: IndexManager
     let subscriptions: SubscriptionCache
@@ -22,7 +24,6 @@ public final class ServiceComponents: Sendable {
     let records: RecordWriting
     let longChanges: LongChanges
     let accountEnds: AccountEnds
-    let archives = ArchiveTurns()
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
     let errors: ErrorTranslation
@@ -71,6 +72,13 @@ public final class ServiceComponents: Sendable {
         ZoneRemoval(
             databases: databases, records: records, longChanges: longChanges, directory: directory,
             settings: settings)
+    }
+
+    var savingRecords: RecordsModify.Stores {
+        RecordsModify.Stores(
+            databases: databases, schemas: schemas, indexes: indexes, records: records,
+            longChanges: longChanges, tombstones: tombstones, directory: directory,
+            signerSource: signerSource, errors: errors, settings: settings)
     }
 
     func tokenSigner() async throws -> TokenSigner { try await signerSource.signer() }

@@ -184,6 +184,31 @@ extension ServiceError {
     static let cascadeTooLarge = overLimit(
         "More records would be deleted with this one than one request may; delete some first.")
 
+    // MARK: Assets
+
+    static let unknownReceipt = ServiceError(
+        .badRequest, "The asset's receipt is not valid here; upload the asset again.",
+        frameworkCode: .assetNotAvailable)
+    static let missingReceipt = ServiceError(
+        .badRequest, "The asset has no receipt; upload it, or ask for one with assets/rereference.",
+        frameworkCode: .assetNotAvailable)
+    static let collectedAsset = ServiceError(
+        .badRequest, "The asset was not saved in time; upload it again.",
+        frameworkCode: .assetNotAvailable)
+    static let tooManyAssets = overLimit("The record has more assets than a record may have.")
+    static let tooManyUploads = ServiceError(
+        .throttled, "Finish other uploads before you begin more.", retryAfterSeconds: 1,
+        frameworkCode: .requestRateLimited)
+    static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
+    static let unknownUploadAddress = ServiceError(
+        .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
+        frameworkCode: .unknownItem)
+    static let unknownDownloadAddress = ServiceError(
+        .notFound, "The asset's address is unknown or has expired; fetch the record again.",
+        frameworkCode: .unknownItem)
+    static let assetNotFound = ServiceError(
+        .notFound, "The record has no asset in this field.", frameworkCode: .unknownItem)
+
     // MARK: The schema
 
     static func unknownRecordType(_ name: String) -> ServiceError {

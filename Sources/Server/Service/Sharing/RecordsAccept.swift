@@ -4,22 +4,20 @@ import StratusWire
 
 extension RecordsAccept: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false,
-        cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] },
-        link: { $1.link(&$0.items) })
+        access: .user, effect: .once,
+        cost: { Double($0.items.count) / 40 }, zones: { _ in [] }, link: RecordsResolve.rules.link)
 
     /// Joins the shares of a request's links. Joining twice has the same effect as once.
     ///
     /// The owner's database gets the participant before the caller's database gets the zone. A crash in between leaves
     /// a participant who does not see the zone until following the link again.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
-            try await context.shareMetadata(of: request, with: components) { followed in
+            try await call.context.shareMetadata(of: call.request, with: call.components) {
+                followed in
                 try await ShareJoining(
-                    followed: followed, context: context, databases: components.databases,
-                    records: components.records, settings: components.settings
+                    followed: followed, context: call.context, databases: call.components.databases,
+                    records: call.components.records, settings: call.components.settings
                 ).join()
             })
     }
@@ -27,18 +25,18 @@ extension RecordsAccept: ServedEndpoint {
 
 /// A person who follows a link.
 private struct ShareJoining: Sendable {
+    private struct Joined {
+        var metadata: ShareMetadataDictionary
+        var zoneName: String
+        var isOwner: Bool
+    }
+
     let followed: FollowedLink
     let context: RequestContext
     let databases: Databases
     let records: RecordWriting
     /// Makes the participant's identifier.
     let settings: ServiceSettings
-
-    private struct Joined {
-        var metadata: ShareMetadataDictionary
-        var zoneName: String
-        var isOwner: Bool
-    }
 
     /// - Throws: ``ServiceError`` when the link is not for the person: the same as for an unknown link.
     func join() async throws -> ShareMetadataDictionary {

@@ -4,20 +4,19 @@ import StratusWire
 
 extension RecordsRequestAccess: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false,
-        cost: { Double($0.items.count) / 40 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once,
+        cost: { Double($0.items.count) / 40 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Asks the owners of shares for access. Asking twice has the same effect as once.
     ///
     /// An unknown link and one to a share that takes no requests are the same NOT_FOUND. A person who may join already
     /// gets an error that says so: resolving the link shows no less.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
-            try await context.followLinks(of: request, with: components) { followed in
+            try await call.context.followLinks(of: call.request, with: call.components) {
+                followed in
                 try await AccessAsking(
-                    followed: followed, context: context, records: components.records
+                    followed: followed, context: call.context, records: call.components.records
                 ).ask()
                 return AccessRequest(shortGUID: followed.asked)
             })

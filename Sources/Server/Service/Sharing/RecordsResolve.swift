@@ -4,18 +4,17 @@ import StratusWire
 
 extension RecordsResolve: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { Double($0.items.count) / 160 }, zoneNames: { _ in [] },
+        access: .user, effect: .idempotent,
+        cost: { Double($0.items.count) / 160 }, zones: { _ in [] },
         link: { $1.link(&$0.items) })
 
     /// Returns the targets of a request's links. A link that is not for the caller, that has ended or that never
     /// existed is the same NOT_FOUND.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
-            try await context.shareMetadata(of: request, with: components) { followed in
-                let view = followed.view(in: context)
+            try await call.context.shareMetadata(of: call.request, with: call.components) {
+                followed in
+                let view = followed.view(in: call.context)
                 return try await followed.link.store.read { reader in
                     try view.metadata(followed.target(reader), followed.asked, reader)
                 }

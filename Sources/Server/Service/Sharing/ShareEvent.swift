@@ -64,16 +64,12 @@ struct ShareEvent: Hashable, Sendable {
     var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.write(Self.format)
-        writer.write(zoneName)
-        writer.write(user)
-        writer.write(device)
-        writer.write(number: UInt32(views.count))
-        for view in views {
+        writer.write(zoneName: zoneName, user: user, device: device)
+        writer.write(all: views) { writer, view in
             writer.write(view.root)
             writer.write(view.recordType)
         }
-        writer.write(number: UInt32(affected.count))
-        for user in affected { writer.write(user) }
+        writer.write(all: affected) { $0.write($1) }
         return writer.bytes
     }
 }

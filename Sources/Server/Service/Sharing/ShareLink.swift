@@ -44,22 +44,6 @@ struct ShareLink: Sendable {
     }
 }
 
-/// A link of a request: what was asked, its target, and the person who follows it.
-struct FollowedLink: Sendable {
-    let asked: ShortGUIDDictionary
-    let link: ShareLink
-    let person: ParticipantIdentity
-
-    /// - Throws: ``ServiceError`` when the target is no longer shared.
-    func target(_ reader: any StoreReader) throws -> ShareLink.Target {
-        try ShareLink.Target(asked.value, reader)
-    }
-
-    func view(in context: RequestContext) -> ShareView {
-        ShareView(context: context, person: person, owner: link.owner)
-    }
-}
-
 /// What a caller sees of the target of a link.
 struct ShareView {
     let context: RequestContext
@@ -156,5 +140,21 @@ struct ShareView {
         }
         let ending = domain.split(separator: ".").last.map { "." + $0 } ?? ""
         return "\(parts[0].prefix(1))•••@\(domain.prefix(1))•••\(ending)"
+    }
+}
+
+/// A link of a request: what was asked, its target, and the person who follows it.
+struct FollowedLink: Sendable {
+    let asked: ShortGUIDDictionary
+    let link: ShareLink
+    let person: ParticipantIdentity
+
+    /// - Throws: ``ServiceError`` when the target is no longer shared.
+    func target(_ reader: any StoreReader) throws -> ShareLink.Target {
+        try ShareLink.Target(asked.value, reader)
+    }
+
+    func view(in context: RequestContext) -> ShareView {
+        ShareView(context: context, person: person, owner: link.owner)
     }
 }

@@ -2,15 +2,12 @@ import StratusWire
 
 extension UsersCurrent: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        let identity = try await context.callersIdentity(in: components.directory)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let identity = try await call.context.callersIdentity(in: call.components.directory)
         return Answer(
-            userRecordName: try context.user(), firstName: identity.givenName,
+            userRecordName: try call.context.user(), firstName: identity.givenName,
             lastName: identity.familyName)
     }
 }

@@ -4,19 +4,17 @@ import StratusWire
 
 extension UsersDiscover: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { Double($0.lookupInfos.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent,
+        cost: { Double($0.lookupInfos.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
     /// An identity without a name only means that nobody was found: there may be no such user, or one who did not agree
     /// to be found in this container.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkCount(request.lookupInfos.count)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkCount(call.request.lookupInfos.count)
         var users: [UserIdentityDictionary] = []
-        for info in request.lookupInfos {
-            var identity = try await context.identity(
-                lookedUpBy: info, in: components.directory)
+        for info in call.request.lookupInfos {
+            var identity = try await call.context.identity(
+                lookedUpBy: info, in: call.components.directory)
             identity.lookupInfo = info
             users.append(identity)
         }

@@ -4,53 +4,45 @@ import StratusWire
 
 extension UsersLookupEmail: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { Double($0.users.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent,
+        cost: { Double($0.users.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try await context.people(
-            request.users.map { UserLookupInfo(emailAddress: $0.emailAddress) },
-            in: components.directory)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try await call.people { UserLookupInfo(emailAddress: $0.emailAddress) }
     }
 }
 
 extension UsersLookupID: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { Double($0.users.count) / 160 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: UsersLookupEmail.rules.cost,
+        zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try await context.people(
-            request.users.map { UserLookupInfo(userRecordName: $0.userRecordName) },
-            in: components.directory)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try await call.people { UserLookupInfo(userRecordName: $0.userRecordName) }
     }
 }
 
 extension UsersLookupContacts: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer([])
     }
 }
 
-extension RequestContext {
+extension EndpointCall where E.Request == UsersLookupRequest {
     /// The users who can be found, in the order of the request.
+    ///
+    /// - Parameter key: The part of what the request says of a person by which the person is looked up.
     fileprivate func people(
-        _ infos: [UserLookupInfo], in directory: any Directory
+        by key: (UserLookupInfo) -> UserLookupInfo
     ) async throws -> UsersLookupAnswer {
-        try checkCount(infos.count)
+        try context.checkCount(request.users.count)
         var users: [UserDictionary] = []
-        for info in infos {
-            let identity = try await identity(lookedUpBy: info, in: directory)
+        for info in request.users.map(key) {
+            let identity = try await context.identity(
+                lookedUpBy: info, in: components.directory)
             guard let name = identity.userRecordName else { continue }
             users.append(
                 UserDictionary(

@@ -5,29 +5,27 @@ import StratusWire
 
 extension UsersSessions: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Only sessions that are valid for the container of the request: an app does not learn of
     /// other apps.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        let user = try context.user()
-        guard let own = context.caller.session else {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let user = try call.context.user()
+        guard let own = call.context.caller.session else {
             throw ServiceError.invalid("A server has no sessions.")
         }
-        let accounts = components.accounts
-        var sessions = try await accounts.sessions(of: user, at: context.address)
-        if !request.revoke.isEmpty {
-            guard !request.revoke.contains(handle(of: own)) else {
+        let accounts = call.components.accounts
+        var sessions = try await accounts.sessions(of: user, at: call.context.address)
+        if !call.request.revoke.isEmpty {
+            guard !call.request.revoke.contains(handle(of: own)) else {
                 throw ServiceError.invalid(
                     "The session is this device's own; end it with users/signout.")
             }
-            for session in sessions where request.revoke.contains(handle(of: session.identifier)) {
-                try await accounts.revoke(session, at: context.address)
+            for session in sessions
+            where call.request.revoke.contains(handle(of: session.identifier)) {
+                try await accounts.revoke(session, at: call.context.address)
             }
-            sessions = try await accounts.sessions(of: user, at: context.address)
+            sessions = try await accounts.sessions(of: user, at: call.context.address)
         }
         return Answer(
             sessions: sessions.map { session in

@@ -4,24 +4,21 @@ import StratusWire
 
 extension ZonesList: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { _ in [] }, link: { _, _ in })
+        access: .read, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        let signer = try await components.tokenSigner()
-        let databases = components.databases
-        guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context, databases, signer)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let signer = try await call.components.tokenSigner()
+        let databases = call.components.databases
+        guard let address = try call.context.databaseAddress() else {
+            return try await sharedAnswer(call.request, in: call.context, databases, signer)
         }
         return try await databases.store(for: address).read { reader in
-            let tokens = context.changeTokens(signer, of: address, reader)
+            let tokens = call.context.changeTokens(signer, of: address, reader)
             return Answer(
                 try reader.zones().map { row in
-                    var zone = try ZoneDictionary(row, in: context, tokens: tokens)
-                    if !request.wantsAtomic { zone.isAtomic = nil }
-                    zone.shareRecordName = try context.zoneShare(of: row, reader)
+                    var zone = try ZoneDictionary(row, in: call.context, tokens: tokens)
+                    if !call.request.wantsAtomic { zone.isAtomic = nil }
+                    zone.shareRecordName = try call.context.zoneShare(of: row, reader)
                     return .success(zone)
                 })
         }

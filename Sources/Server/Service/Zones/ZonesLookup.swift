@@ -4,15 +4,14 @@ import StratusWire
 
 extension ZonesLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, endsSession: false, isRepeatable: true,
-        cost: { _ in 0 }, zoneNames: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
+        access: .read, effect: .idempotent,
+        cost: { _ in 0 }, zones: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
 
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
-        try context.checkCount(request.items.count)
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        try call.context.checkCount(call.request.items.count)
         return try await answer(
-            request, in: context, components.databases, try await components.tokenSigner())
+            call.request, in: call.context, call.components.databases,
+            try await call.components.tokenSigner())
     }
 
     static func answer(

@@ -4,15 +4,14 @@ import StratusWire
 
 extension ZonesModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, endsSession: false, isRepeatable: false,
+        access: .user, effect: .once,
         cost: { Double($0.operations.count) / 10 },
-        zoneNames: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
+        zones: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
 
     /// Creating a zone that exists and deleting one that does not are successes, since the result is what was asked
     /// for. Custom zones exist in private databases only.
-    public static func answer(
-        _ request: Request, in context: RequestContext, with components: ServiceComponents
-    ) async throws -> Answer {
+    public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
+        let (request, context) = (call.request, call.context)
         try context.checkCount(request.operations.count)
         guard
             Set(request.operations.map { context.identity($0.zoneID) }).count
@@ -23,18 +22,19 @@ extension ZonesModify: ServedEndpoint {
         }
         if context.isSharedDatabase {
             return try await sharedAnswer(
-                request, in: context, components.databases, RecordsModify.Stores(components))
+                request, in: context, call.components.databases,
+                call.components.savingRecords)
         }
         guard context.scope == .private, let address = try context.databaseAddress() else {
             throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
         }
-        let signer = try await components.tokenSigner()
+        let signer = try await call.components.tokenSigner()
         let now = context.nowMilliseconds
-        let store = try await components.databases.store(for: address)
+        let store = try await call.components.databases.store(for: address)
         let idempotency = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: "zones/")
-        let (answer, links, isLong) = try await components.records.write(
+        let (answer, links, isLong) = try await call.components.records.write(
             to: store, by: context.user(), on: context.caller.device
         ) { records -> (Answer, [String], Bool) in
             let writer = records.transaction
@@ -61,9 +61,9 @@ extension ZonesModify: ServedEndpoint {
             }
             return (Answer(results), changes.endedLinks, records.hasLongChange)
         }
-        if isLong { await components.longChanges.begin(store) }
+        if isLong { await call.components.longChanges.begin(store) }
         await SharingOutcome(unusedShortGUIDs: links)
-            .forgetShortGUIDs(components.directory, components.settings.logger)
+            .forgetShortGUIDs(call.components.directory, call.components.settings.logger)
         return answer
     }
 

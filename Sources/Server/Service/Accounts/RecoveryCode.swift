@@ -1,52 +1,5 @@
-import Crypto
 import StratusRecords
 import StratusStorage
-
-/// Shows that the person at an account's page entered the password a short time ago, in this browser.
-///
-/// It is only in the page's forms, is bound to the browser's cookie, and is valid until the password changes: no page
-/// of an account has an address that could be opened again.
-///
-/// Format 1, before sealing: the byte 1, the user's record name, the mark of the password and the secret of the cookie
-/// as counted strings, and the time of issue in milliseconds since 1970 as eight bytes.
-struct AccountProof: SealedText, Hashable {
-    static let purpose = TokenSigner.Purpose.accountProof
-    static let isInAddresses = true
-    /// Seconds for which a page of an account is valid.
-    static let seconds: Int64 = 900
-
-    var userRecordName: String
-    var passwordMark: String
-    var secret: String
-    /// Milliseconds since 1970.
-    var issuedMilliseconds: Int64
-
-    private static let format: UInt8 = 1
-
-    func write(to writer: inout ByteWriter) {
-        writer.write(Self.format)
-        writer.write(userRecordName)
-        writer.write(passwordMark)
-        writer.write(secret)
-        writer.write(number: issuedMilliseconds)
-    }
-
-    /// A mark that differs for each password and reveals nothing of it.
-    static func mark(of user: UserRow) -> String {
-        let digest = SHA256.hash(data: Array((user.passwordHash ?? "").utf8))
-        return Base64.addressText(Array(digest.prefix(12)))
-    }
-}
-
-extension AccountProof {
-    init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
-        try reader.expect(Self.format)
-        userRecordName = try reader.string()
-        passwordMark = try reader.string()
-        secret = try reader.string()
-        issuedMilliseconds = try reader.number()
-    }
-}
 
 /// Lets a person in who forgot the password: 26 letters and digits, derived from the service's signing key and the
 /// password's hash. It is not stored, and is valid until the password changes.
