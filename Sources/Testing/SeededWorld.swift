@@ -61,10 +61,10 @@ public final class SeededWorld: Sendable {
     public init(
         seed: UInt64, startMilliseconds: Int64 = 1_704_067_200_000, stepLimit: Int = 200_000_000
     ) {
+        executor = SeededExecutor(seed: seed)
         self.seed = seed
         self.startMilliseconds = startMilliseconds
         self.stepLimit = stepLimit
-        executor = SeededExecutor(seed: seed)
     }
 
     /// Seconds since the world began.

@@ -5,8 +5,7 @@ import StratusWire
 extension ServiceConformance {
     static let queries: [Case] = [
         Case("all filters apply, and the order is the query's") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.modify(
                 (0..<10).map {
                     .saving(
@@ -25,8 +24,7 @@ extension ServiceConformance {
                 equals: ["hut-7", "hut-3", "hut-6", "hut-2"])
         },
         Case("a query's pages are its whole answer") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.modify(
                 (0..<23).map {
                     .saving("hut-\($0)", [Field(name: "beds", value: .int64(Int64($0 % 5)))])
@@ -37,8 +35,7 @@ extension ServiceConformance {
             try expect(try await found(by: alice, query, pageLength: 4), equals: all)
         },
         Case("queries of a type that is not there are refused") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let query = QueryDictionary(recordType: "Nothing")
             do {
                 let names = try await found(by: alice, query)
@@ -52,8 +49,7 @@ extension ServiceConformance {
 
     static let access: [Case] = [
         Case("everybody reads what is public; its creator alone changes it") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
+            let (alice, bob) = try await stage.aliceAndBob()
             let nobody = try await stage.person(nil)
             let name = "public-\(try await alice.userRecordName())"
             try await alice.save(name, [text("a", "1")], in: nil, scope: .public)
@@ -77,8 +73,7 @@ extension ServiceConformance {
             }
         },
         Case("another user's zone does not exist, by whatever name") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
+            let (alice, bob) = try await stage.aliceAndBob()
             try await alice.makeZone("Trips")
             try await alice.save("hut")
             let zoneID = ZoneIDDictionary(

@@ -5,8 +5,7 @@ extension ServiceConformance {
     /// Several records in one request.
     static let batches: [Case] = [
         Case("results come in the order of the request") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let names = (0..<50).map { "hut-\(($0 * 7) % 50)" }
             let saved = try await alice.modify(names.map { .saving($0) })
             try expect(saved.map(\.name), equals: names)
@@ -14,8 +13,7 @@ extension ServiceConformance {
             try expect(found.map(\.name), equals: names.reversed() + ["nothing"])
         },
         Case("in an atomic zone one failure undoes the request") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("taken")
             let failure = try await expectRefusal(.atomicError) {
                 try await alice.modify([.saving("new"), .saving("taken"), .saving("newer")])
@@ -27,8 +25,7 @@ extension ServiceConformance {
                 equals: [.notFound, .notFound])
         },
         Case("without atomicity the others are saved") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("taken")
             let results = try await alice.modify(
                 [.saving("new"), .saving("taken")], isAtomic: false)
@@ -42,16 +39,14 @@ extension ServiceConformance {
             try expect(results.map(\.code), equals: [nil, .conflict])
         },
         Case("one record in two operations is refused") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await expectRefusal(.badRequest) {
                 try await alice.modify([.saving("hut"), .deleting("hut")])
             }
             try expect(try await alice.lookup(["hut"])[0].code, equals: .notFound)
         },
         Case("too many operations are refused as a whole") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let failure = try await expectRefusal(.badRequest) {
                 try await alice.modify((0...400).map { .saving("hut-\($0)") })
             }
@@ -59,8 +54,7 @@ extension ServiceConformance {
             try expect(try await alice.changes().records, equals: [])
         },
         Case("a record that is too large fails alone") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let large = Field(name: "a", value: .string(String(repeating: "x", count: 1_100_000)))
             let results = try await alice.modify(
                 [.saving("large", [large]), .saving("small")], isAtomic: false)
@@ -71,8 +65,7 @@ extension ServiceConformance {
     /// Records that need each other.
     static let references: [Case] = [
         Case("a parent exists or is saved in the same request") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let orphan = try await alice.modify(
                 [.saving("child", parent: "root")], isAtomic: false)
             try expect(orphan[0].code, equals: .validatingReferenceError)
@@ -80,8 +73,7 @@ extension ServiceConformance {
             try expect(both.map(\.code), equals: [nil, nil])
         },
         Case("a parent is deleted with its children or not at all") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.modify([.saving("root"), .saving("child", parent: "root")])
             let alone = try await alice.modify([.deleting("root")], isAtomic: false)
             try expect(alone[0].code, equals: .validatingReferenceError)
@@ -89,15 +81,13 @@ extension ServiceConformance {
             try expect(both.map(\.code), equals: [nil, nil])
         },
         Case("a child's save leaves its parent's tag alone") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let root = try await alice.save("root")
             try await alice.save("child", parent: "root")
             try await alice.save("root", kind: .update, tag: root.recordChangeTag)
         },
         Case("a deleted target deletes its referrers, at any depth and in cycles") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             func pointing(at name: String) -> [Field] {
                 [
                     Field(
@@ -121,25 +111,15 @@ extension ServiceConformance {
                 Set(changes.map { try $0.asTombstone().recordName }), equals: ["a", "b", "c", "d"])
         },
         Case("a new DELETE_SELF target exists or is saved in the same request") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
-            let field = Field(
-                name: "to",
-                value: .reference(Reference(recordName: "target", action: .deleteSelf)))
-            let early = try await alice.modify([.saving("holder", [field])], isAtomic: false)
-            try expect(early[0].code, equals: .validatingReferenceError)
+            let alice = try await stage.person("alice", zone: "Trips")
+            let field = try await refusedReference(.deleteSelf, by: alice)
             let both = try await alice.modify([.saving("holder", [field]), .saving("target")])
             try expect(both.map(\.code), equals: [nil, nil])
         },
         Case("a validated target must exist and cannot be deleted while it is referred to") {
             stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
-            let field = Field(
-                name: "to",
-                value: .reference(Reference(recordName: "target", action: .validate)))
-            let early = try await alice.modify([.saving("holder", [field])], isAtomic: false)
-            try expect(early[0].code, equals: .validatingReferenceError)
+            let alice = try await stage.person("alice", zone: "Trips")
+            let field = try await refusedReference(.validate, by: alice)
             try await alice.modify([.saving("target"), .saving("holder", [field])])
             let late = try await alice.modify([.deleting("target")], isAtomic: false)
             try expect(late[0].code, equals: .validatingReferenceError)
@@ -148,4 +128,16 @@ extension ServiceConformance {
             try expect(try await alice.lookup(["target"])[0].code, equals: .notFound)
         },
     ]
+
+    /// A field that refers to the record "target", which the service refuses while that is not
+    /// there.
+    private static func refusedReference(
+        _ action: Reference.Action, by person: StagePerson
+    ) async throws -> Field {
+        let field = Field(
+            name: "to", value: .reference(Reference(recordName: "target", action: action)))
+        let early = try await person.modify([.saving("holder", [field])], isAtomic: false)
+        try expect(early[0].code, equals: .validatingReferenceError)
+        return field
+    }
 }

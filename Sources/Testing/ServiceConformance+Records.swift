@@ -5,8 +5,7 @@ extension ServiceConformance {
     /// One record at a time: kinds of operations, change tags, types.
     static let records: [Case] = [
         Case("a created record comes back as it was sent") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let place = Location(latitude: 47.25, longitude: 11.5, altitude: 2_100)
             let fields = [
                 Field(name: "name", value: .string("Höhenweg e\u{301} 😀")),
@@ -31,14 +30,12 @@ extension ServiceConformance {
             try expect(found.recordChangeTag, equals: saved.recordChangeTag)
         },
         Case("a record without a name gets one") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let name = try await alice.modify([.saving(nil)])[0].asRecord().recordName
             try expect(try await alice.lookup([name ?? ""])[0].name, equals: name)
         },
         Case("create finds its name taken") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut", [text("name", "first")])
             let results = try await alice.modify(
                 [.saving("hut", [text("name", "second")])], isAtomic: false)
@@ -47,8 +44,7 @@ extension ServiceConformance {
             try expect(try found[field: "name"], equals: .string("first"))
         },
         Case("update with the current tag changes only what is sent") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let first = try await alice.save(
                 "hut", [text("a", "1"), text("b", "1"), text("c", "1")])
             let second = try await alice.save(
@@ -59,8 +55,7 @@ extension ServiceConformance {
             try expect(second.recordChangeTag == first.recordChangeTag, equals: false)
         },
         Case("update with a stale tag is a conflict that changes nothing") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let first = try await alice.save("hut", [text("a", "1")])
             try await alice.save("hut", [text("a", "2")])
             let results = try await alice.modify(
@@ -73,23 +68,20 @@ extension ServiceConformance {
             try expect(try found[field: "a"], equals: .string("2"))
         },
         Case("update of a missing record finds nothing") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let results = try await alice.modify(
                 [.saving("hut", kind: .update, tag: "1.aaaa")], isAtomic: false)
             try expect(results[0].code, equals: .notFound)
         },
         Case("replace clears what is not sent") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let first = try await alice.save("hut", [text("a", "1"), text("b", "1")])
             let second = try await alice.save(
                 "hut", [text("a", "2")], kind: .replace, tag: first.recordChangeTag)
             try expect(try second[field: "b"], equals: nil)
         },
         Case("forced kinds ask for no tag and insert what is absent") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             for kind in [RecordsModify.Kind.forceUpdate, .forceReplace] {
                 let name = kind.rawValue
                 try await alice.save(name, [text("a", "1")], kind: kind)
@@ -98,8 +90,7 @@ extension ServiceConformance {
             }
         },
         Case("a deleted record is gone and its name is free") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let first = try await alice.save("hut", [text("a", "1")])
             let gone = try await alice.modify([.deleting("hut", tag: first.recordChangeTag)])
             try expect(try gone[0].asTombstone().recordName, equals: "hut")
@@ -112,8 +103,7 @@ extension ServiceConformance {
             try expect(stale[0].code, equals: .conflict)
         },
         Case("delete with a stale tag deletes nothing") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             let first = try await alice.save("hut", [text("a", "1")])
             try await alice.save("hut", [text("a", "2")])
             let results = try await alice.modify(
@@ -122,8 +112,7 @@ extension ServiceConformance {
             _ = try await alice.lookup(["hut"])[0].asRecord()
         },
         Case("a field keeps its type") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut", [Field(name: "number", value: .int64(1))])
             let results = try await alice.modify(
                 [.saving("other", [text("number", "one")])], isAtomic: false)

@@ -5,8 +5,7 @@ import StratusWire
 extension ServiceConformance {
     static let sharing: [Case] = [
         Case("an invitation is accepted, used and left") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
+            let (alice, bob) = try await stage.aliceAndBob()
             let bobsName = try await bob.ask(UsersCaller.self, .init(), in: .public).identity
                 .userRecordName
             let (zone, link) = try await sharedTrail(of: alice, with: bobsName)
@@ -25,9 +24,7 @@ extension ServiceConformance {
             _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
         },
         Case("an access request waits for the owner and is granted") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
-            let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
+            let (alice, bob, zone, link) = try await trailWithoutBob(stage)
             for link in [link, "nothing"] {
                 try expect(try await bob.requestAccess(link)?.code, equals: .notFound)
             }
@@ -47,9 +44,7 @@ extension ServiceConformance {
             _ = try await bob.lookup(["trail"], at: zone)[0].asRecord()
         },
         Case("a link does nothing for users who are not invited") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
-            let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
+            let (alice, bob, zone, link) = try await trailWithoutBob(stage)
             for endpoint in [link, "nothing"] {
                 let result = try await bob.accept(endpoint)
                 guard case .failure(let failure) = result else {
@@ -61,6 +56,15 @@ extension ServiceConformance {
             try expect(try await bob.lookup(["trail"], at: zone)[0].code, equals: .zoneNotFound)
         },
     ]
+
+    /// What ``sharedTrail(of:with:)`` makes, in which bob does not take part.
+    private static func trailWithoutBob(
+        _ stage: Stage
+    ) async throws -> (alice: StagePerson, bob: StagePerson, zone: ZoneIDDictionary, link: String) {
+        let (alice, bob) = try await stage.aliceAndBob()
+        let (zone, link) = try await sharedTrail(of: alice, with: "_somebody")
+        return (alice, bob, zone, link)
+    }
 
     /// A shared root, and a record beside it that is not shared.
     private static func sharedTrail(

@@ -5,15 +5,13 @@ import StratusWire
 extension ServiceConformance {
     static let zones: [Case] = [
         Case("every user has the default zone, and zones of their own") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
+            let (alice, bob) = try await stage.aliceAndBob()
             try await alice.makeZone("Trips")
             try expect(try await names(of: alice), equals: ["Trips", "_defaultZone"])
             try expect(try await names(of: bob), equals: ["_defaultZone"])
         },
         Case("creating twice and deleting what is not there succeed") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut")
             try await alice.makeZone("Trips")
             _ = try await alice.lookup(["hut"])[0].asRecord()
@@ -26,8 +24,7 @@ extension ServiceConformance {
             try expect(try await alice.lookup(["a"])[0].code, equals: .zoneNotFound)
         },
         Case("a deleted zone takes its records and comes back empty") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut")
             let token = try await alice.changes().syncToken
             try await alice.deleteZone("Trips")
@@ -53,8 +50,7 @@ extension ServiceConformance {
 
     static let changes: [Case] = [
         Case("each record comes once, as it is now") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             for number in 0..<5 { try await alice.save("hut", [text("a", "\(number)")]) }
             try await alice.save("other")
             let page = try await alice.changes()
@@ -63,8 +59,7 @@ extension ServiceConformance {
             try expect(try await alice.changes(since: page.syncToken).records, equals: [])
         },
         Case("pages follow each other without a gap, and no page ends inside a request") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             var names: Set<String> = []
             for request in 0..<4 {
                 let batch = (0..<5).map { "hut-\(request)-\($0)" }
@@ -83,8 +78,7 @@ extension ServiceConformance {
             try expect(seen, equals: names)
         },
         Case("deletions are shown to readers with a token, and not to new ones") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut")
             let token = try await alice.changes().syncToken
             try await alice.modify([.deleting("hut")])
@@ -94,8 +88,7 @@ extension ServiceConformance {
             try expect(try await tablet.changes().records, equals: [])
         },
         Case("the database's changes name the changed zones") { stage in
-            let alice = try await stage.person("alice")
-            try await alice.makeZone("Trips")
+            let alice = try await stage.person("alice", zone: "Trips")
             try await alice.makeZone("Other")
             let first = try await alice.ask(ChangesDatabase.self, .init())
             try await alice.save("hut")
@@ -109,8 +102,7 @@ extension ServiceConformance {
             try expect(states, equals: ["Trips": false, "Other": true])
         },
         Case("a token of another zone or another user is unknown") { stage in
-            let alice = try await stage.person("alice")
-            let bob = try await stage.person("bob")
+            let (alice, bob) = try await stage.aliceAndBob()
             for person in [alice, bob] { try await person.makeZone("Trips") }
             try await alice.makeZone("Other")
             let token = try await alice.changes("Other").syncToken

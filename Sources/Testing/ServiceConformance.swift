@@ -38,6 +38,17 @@ public enum ServiceConformance {
         func person(_ name: String?, device: String = "phone") async throws -> StagePerson {
             StagePerson(transport: try await connect(name, device), container: container)
         }
+
+        /// A person who has made a zone.
+        func person(_ name: String, zone: String) async throws -> StagePerson {
+            let person = try await person(name)
+            try await person.makeZone(zone)
+            return person
+        }
+
+        func aliceAndBob() async throws -> (alice: StagePerson, bob: StagePerson) {
+            (try await person("alice"), try await person("bob"))
+        }
     }
 
     /// One rule.

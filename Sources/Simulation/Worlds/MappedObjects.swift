@@ -22,6 +22,25 @@ protocol MappedFields: CloudFields {
     mutating func replaceTargets(_ other: ([any MappedEntity]) -> [any MappedEntity])
 }
 
+/// The fields of an object with a link to one other object.
+protocol MappedFieldsOfOneTarget: MappedFields {
+    associatedtype Target: MappedEntity
+    var target: Target? { get set }
+}
+
+extension MappedFieldsOfOneTarget {
+    var targets: [any MappedEntity] { target.map { [$0] } ?? [] }
+
+    mutating func toggle(_ other: any MappedEntity) {
+        guard let other = other as? Target else { return }
+        target = target === other ? nil : other
+    }
+
+    mutating func replaceTargets(_ other: ([any MappedEntity]) -> [any MappedEntity]) {
+        target = target.flatMap { other([$0]).first as? Target }
+    }
+}
+
 extension MappedFields {
     static func map(_ recordType: String) -> CloudMap<CloudObject<Self>> {
         CloudMap(recordType).field(\.number, "number").field(\.first, "first")
@@ -122,22 +141,11 @@ struct HutFields: MappedFields {
     }
 }
 
-struct ValleyFields: MappedFields {
-    static let cloudMap = map("Valley").reference(\.main, "main")
+struct ValleyFields: MappedFieldsOfOneTarget {
+    static let cloudMap = map("Valley").reference(\.target, "main")
     var number: Int64 = 0
     var edits: [Int64] = [0, 0, 0]
-    var main: MappedHut?
-
-    var targets: [any MappedEntity] { main.map { [$0] } ?? [] }
-
-    mutating func toggle(_ target: any MappedEntity) {
-        guard let target = target as? MappedHut else { return }
-        main = main === target ? nil : target
-    }
-
-    mutating func replaceTargets(_ other: ([any MappedEntity]) -> [any MappedEntity]) {
-        main = main.flatMap { other([$0]).first as? MappedHut }
-    }
+    var target: MappedHut?
 }
 
 struct TrailFields: MappedFields {
@@ -149,20 +157,9 @@ struct TrailFields: MappedFields {
     mutating func replaceTargets(_ other: ([any MappedEntity]) -> [any MappedEntity]) {}
 }
 
-struct SignFields: MappedFields {
-    static let cloudMap = map("Sign").reference(\.trail, "trail")
+struct SignFields: MappedFieldsOfOneTarget {
+    static let cloudMap = map("Sign").reference(\.target, "trail")
     var number: Int64 = 0
     var edits: [Int64] = [0, 0, 0]
-    var trail: MappedTrail?
-
-    var targets: [any MappedEntity] { trail.map { [$0] } ?? [] }
-
-    mutating func toggle(_ target: any MappedEntity) {
-        guard let target = target as? MappedTrail else { return }
-        trail = trail === target ? nil : target
-    }
-
-    mutating func replaceTargets(_ other: ([any MappedEntity]) -> [any MappedEntity]) {
-        trail = trail.flatMap { other([$0]).first as? MappedTrail }
-    }
+    var target: MappedTrail?
 }

@@ -50,16 +50,16 @@ final class SimulatedDevice {
     ) {
         self.diskFolder = diskFolder
         self.photoFolder = photoFolder
-        self.resolver = resolver
-        self.declaresTypes = declaresTypes
         self.name = name
         self.user = user
         self.cloud = cloud
-        self.dice = dice
-        self.settings = settings
-        self.mutation = mutation
         seeded = cloud.world
         world = cloud.world.world(name, skewMilliseconds: skewMilliseconds)
+        self.dice = dice
+        self.mutation = mutation
+        self.settings = settings
+        self.resolver = resolver
+        self.declaresTypes = declaresTypes
     }
 
     /// The cache of the user who is signed in, opened where no process has it.

@@ -97,10 +97,9 @@ extension StoreConformance {
         Case("descendants are found at any depth, and cycles end") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { writer in
-                try writer.save(["a"], in: zone, parent: "c")
-                try writer.save(["b"], in: zone, parent: "a")
-                try writer.save(["c"], in: zone, parent: "b")
-                try writer.save(["d"], in: zone, parent: "c")
+                for (name, parent) in [("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")] {
+                    try writer.save([name], in: zone, parent: parent)
+                }
                 try writer.save(["e"], in: zone)
                 try writer.save(["f"], in: zone, deleted: true)
             }
