@@ -5,20 +5,8 @@ import StratusSync
 
 extension CKSyncEngine.Event: CustomStringConvertible {
     public var description: String {
-        switch self {
-        case .stateUpdate(let event): "\(event)"
-        case .accountChange(let event): "\(event)"
-        case .fetchedDatabaseChanges(let event): "\(event)"
-        case .fetchedRecordZoneChanges(let event): "\(event)"
-        case .sentDatabaseChanges(let event): "\(event)"
-        case .sentRecordZoneChanges(let event): "\(event)"
-        case .willFetchChanges(let event): "\(event)"
-        case .willFetchRecordZoneChanges(let event): "\(event)"
-        case .didFetchRecordZoneChanges(let event): "\(event)"
-        case .didFetchChanges(let event): "\(event)"
-        case .willSendChanges(let event): "\(event)"
-        case .didSendChanges(let event): "\(event)"
-        }
+        // Each case has one value, which describes itself.
+        Mirror(reflecting: self).children.map { "\($0.value)" }.joined()
     }
 }
 
@@ -45,30 +33,32 @@ extension CKSyncEngine.Event.FetchedDatabaseChanges: CustomStringConvertible {
     }
 }
 
+extension CKSyncEngine.Event.SentDatabaseChanges: CustomStringConvertible {
+    public var description: String {
+        let failed = failedZoneSaves.map { "\($0.zone.zoneID.zoneName): \($0.error.code)" }
+        let undeleted = failedZoneDeletes.map { "\($0.key.zoneName): \($0.value.code)" }
+        return sent(self, savedZones.count, deletedZoneIDs.count, failed + undeleted)
+    }
+}
+
 extension CKSyncEngine.Event.FetchedRecordZoneChanges: CustomStringConvertible {
     public var description: String {
         "<FetchedRecordZoneChanges: \(modifications.count) changed, \(deletions.count) deleted>"
     }
 }
 
-extension CKSyncEngine.Event.SentDatabaseChanges: CustomStringConvertible {
+extension CKSyncEngine.Event.SentRecordZoneChanges: CustomStringConvertible {
     public var description: String {
-        let failed =
-            failedZoneSaves.map { "\($0.zone.zoneID.zoneName): \($0.error.code)" }
-            + failedZoneDeletes.map { "\($0.key.zoneName): \($0.value.code)" }
-        return "<SentDatabaseChanges: \(savedZones.count) saved, \(deletedZoneIDs.count) deleted,"
-            + " failed \(failed)>"
+        let failed = failedRecordSaves.map { "\($0.record.recordID.recordName): \($0.error.code)" }
+        let undeleted = failedRecordDeletes.map { "\($0.key.recordName): \($0.value.code)" }
+        return sent(self, savedRecords.count, deletedRecordIDs.count, failed + undeleted)
     }
 }
 
-extension CKSyncEngine.Event.SentRecordZoneChanges: CustomStringConvertible {
-    public var description: String {
-        let failed =
-            failedRecordSaves.map { "\($0.record.recordID.recordName): \($0.error.code)" }
-            + failedRecordDeletes.map { "\($0.key.recordName): \($0.value.code)" }
-        return "<SentRecordZoneChanges: \(savedRecords.count) saved,"
-            + " \(deletedRecordIDs.count) deleted, failed \(failed)>"
-    }
+private func sent<Event>(
+    _ event: Event, _ saved: Int, _ deleted: Int, _ failed: [String]
+) -> String {
+    "<\(Event.self): \(saved) saved, \(deleted) deleted, failed \(failed)>"
 }
 
 extension CKSyncEngine.Event.WillFetchChanges: CustomStringConvertible {

@@ -74,11 +74,6 @@ extension CKSyncEngine.Event {
 
     /// The outcome of sending a batch of records.
     public struct SentRecordZoneChanges: Sendable {
-        public struct FailedRecordSave: Sendable {
-            public let record: CKRecord
-            public let error: CKError
-        }
-
         /// The saved records with the service's current system fields: store these.
         public let savedRecords: [CKRecord]
         /// The failed saves. They include transient failures, after which the engine sends the
@@ -87,6 +82,11 @@ extension CKSyncEngine.Event {
         public let failedRecordSaves: [FailedRecordSave]
         public let deletedRecordIDs: [CKRecord.ID]
         public let failedRecordDeletes: [CKRecord.ID: CKError]
+
+        public struct FailedRecordSave: Sendable {
+            public let record: CKRecord
+            public let error: CKError
+        }
     }
 
     public struct WillFetchChanges: Sendable {

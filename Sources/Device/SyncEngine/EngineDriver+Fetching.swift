@@ -32,18 +32,21 @@ extension EngineDriver {
     func fetchByHand(
         _ options: CKSyncEngine.FetchChangesOptions, _ engine: CKSyncEngine
     ) async throws {
-        try await requireAccount(engine)
-        session.begin(.fetching, at: now)
+        try await begin(.fetching, engine)
         let context = CKSyncEngine.FetchChangesContext(reason: .manual, options: options)
         if let error = await fetch(context, engine) { throw error }
     }
 
-    func requireAccount(_ engine: CKSyncEngine) async throws {
+    /// Begins what a caller waits for.
+    ///
+    /// - Throws: `CKError` when there is no account.
+    func begin(_ activity: SyncActivity, _ engine: CKSyncEngine) async throws {
         guard try await checkAccount(engine) else {
             throw CKError.notSignedIn(
                 "There is no account to sync with; sign in.",
                 at: engine.database.container.connection.serviceAddress)
         }
+        session.begin(activity, at: now)
     }
 
     /// Fetches until nothing is left or an error occurs.

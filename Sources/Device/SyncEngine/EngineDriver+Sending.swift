@@ -23,8 +23,7 @@ extension EngineDriver {
     func sendByHand(
         _ options: CKSyncEngine.SendChangesOptions, _ engine: CKSyncEngine
     ) async throws {
-        try await requireAccount(engine)
-        session.begin(.sending, at: now)
+        try await begin(.sending, engine)
         session.setHasPendingChanges(state.ledger.hasRecordChanges)
         let context = CKSyncEngine.SendChangesContext(reason: .manual, options: options)
         if let error = await send(context, engine) { throw error }
