@@ -2,11 +2,6 @@ import StratusRecords
 
 /// A local change that the service has not confirmed yet. A record has at most one.
 public struct PendingChange: Hashable, Sendable {
-    public enum Kind: Int, Hashable, Sendable {
-        case save = 0
-        case delete = 1
-    }
-
     public var id: RecordID
     public var kind: Kind
 
@@ -19,6 +14,11 @@ public struct PendingChange: Hashable, Sendable {
 
     /// How many times it failed for an unexplained reason.
     public var attempts: Int
+
+    public enum Kind: Int, Hashable, Sendable {
+        case save = 0
+        case delete = 1
+    }
 
     public init(
         id: RecordID, kind: Kind, generation: Int64 = 1, conflictRounds: Int = 0, attempts: Int = 0

@@ -176,10 +176,12 @@ struct CloudKitDatabase: RemoteDatabase {
                 ofZone: CKRecordZone.ID(zone), since: token.map { CKServerChangeToken(text: $0) },
                 resultsLimit: limit, knownChangeTags: isAppleService ? [] : tags,
                 deletionsAfterVersion: isAppleService ? nil : version)
-            return ZonePage(
-                fetched: page.records, deletedNames: page.deletedNames,
-                createdMillisecondsOfDeleted: page.createdMillisecondsOfDeleted, token: page.token,
-                moreComing: page.moreComing, remainingCount: page.remainingCount)
+            var zonePage = ZonePage(
+                fetched: page.records, deletedNames: page.deletedNames, token: page.token,
+                moreComing: page.moreComing)
+            zonePage.createdMillisecondsOfDeleted = page.createdMillisecondsOfDeleted
+            zonePage.remainingCount = page.remainingCount
+            return zonePage
         }
     }
 

@@ -219,19 +219,16 @@ package struct ZonePage: Sendable {
     package var records: [FetchedRecord]
     package var deletedNames: [String]
     /// When deleted records were created, by name; known only after a loss of history.
-    package var createdMillisecondsOfDeleted: [String: Int64]
+    package var createdMillisecondsOfDeleted: [String: Int64] = [:]
     package var token: String
     package var moreComing: Bool
     /// The maximum number of changes that follow; nil if the service does not say.
     package var remainingCount: Int?
 
     package init(
-        fetched records: [FetchedRecord], deletedNames: [String] = [],
-        createdMillisecondsOfDeleted: [String: Int64] = [:], token: String,
-        moreComing: Bool = false, remainingCount: Int? = nil
+        fetched records: [FetchedRecord], deletedNames: [String] = [], token: String,
+        moreComing: Bool = false
     ) {
-        self.createdMillisecondsOfDeleted = createdMillisecondsOfDeleted
-        self.remainingCount = remainingCount
         self.records = records
         self.deletedNames = deletedNames
         self.token = token

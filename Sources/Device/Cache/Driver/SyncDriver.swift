@@ -9,14 +9,14 @@ import Synchronization
 /// own executor, because it reads and writes the file, which must not block a thread of Swift's
 /// pool.
 actor SyncDriver {
+    var session: SyncSession
+    /// Changes by the app that the session does not know yet.
+    nonisolated let inbox = Mutex(Inbox())
     let store: CacheStore
     let remote: any RemoteDatabase
     let settings: SyncSettings
     let world: World
     let observers: Observers
-    var session: SyncSession
-    /// Changes by the app that the session does not know yet.
-    nonisolated let inbox = Mutex(Inbox())
     private let executor: DiskExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -240,9 +240,9 @@ actor SyncDriver {
         status.isRunning = isStarted
         status.isEnabled = session.isEnabled
         status.isNetworkReachable = session.isNetworkReachable
-        status.isStorageFull = isStorageFull
         status.isQuotaExceeded = session.isQuotaExceeded
         status.haltReason = session.halt
+        status.isStorageFull = isStorageFull
         status.operation = session.operation
         status.lastOperation = session.lastOperation
         status.delaySeconds = session.delaySeconds

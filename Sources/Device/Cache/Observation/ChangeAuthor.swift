@@ -14,6 +14,11 @@ public enum ChangeAuthor: Hashable, Sendable {
 
 /// What happened to one record between two updates.
 public struct RecordChange: Hashable, Sendable {
+    public var recordID: CKRecord.ID
+    public var kind: Kind
+    /// Who made the last change since the last update.
+    public var author: ChangeAuthor
+
     public enum Kind: Hashable, Sendable {
         /// The record matches now and did not before.
         case inserted
@@ -22,9 +27,4 @@ public struct RecordChange: Hashable, Sendable {
         /// The record no longer matches, or is no longer on this device.
         case removed
     }
-
-    public var recordID: CKRecord.ID
-    public var kind: Kind
-    /// Who made the last change since the last update.
-    public var author: ChangeAuthor
 }

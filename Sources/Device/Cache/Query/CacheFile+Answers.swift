@@ -8,17 +8,21 @@ extension CacheFile {
     private static let answersKept = 200
 
     private struct StoredAnswer: Codable {
-        struct Record: Codable {
+        struct Identity: StoredIdentity {
             var name: String
             var zone: String
             var owner: String
-            var type: String
-            var system: Data?
-            var parent: String?
-            var fields: Data
+
+            init(_ id: RecordID) {
+                name = id.name
+                zone = id.zoneID.name
+                owner = id.zoneID.ownerName
+            }
+
+            var id: RecordID { RecordID(name: name, zoneID: ZoneID(name: zone, ownerName: owner)) }
         }
 
-        var records: [Record]
+        var records: [StoredRecord<Identity>]
     }
 
     func answer(_ key: String) throws -> PublicAnswer? {
@@ -31,7 +35,7 @@ extension CacheFile {
             let stored = try StoredJSON.decode(
                 StoredAnswer.self, from: try row.decode(atIndex: 1))
             return PublicAnswer(
-                records: try stored.records.map { try Self.record($0) },
+                records: try stored.records.map { try $0.snapshot().record() },
                 date: CacheStore.date(try row.decode(atIndex: 0)))
         }
     }
@@ -39,14 +43,7 @@ extension CacheFile {
     func keep(
         _ records: [RecordSnapshot], for key: String, nowMilliseconds: Int64
     ) throws {
-        let stored = StoredAnswer(
-            records: records.map { record in
-                StoredAnswer.Record(
-                    name: record.id.name, zone: record.id.zoneID.name,
-                    owner: record.id.zoneID.ownerName, type: record.type,
-                    system: record.systemData, parent: record.parentRecordName,
-                    fields: record.fieldsData)
-            })
+        let stored = StoredAnswer(records: records.map { StoredRecord($0) })
         try write { database in
             try database.execute(
                 sql: """
@@ -63,18 +60,6 @@ extension CacheFile {
                     DELETE FROM stratus_answer WHERE id <= (SELECT max(id) FROM stratus_answer) - ?
                     """, arguments: [Self.answersKept])
         }
-    }
-
-    private static func record(_ stored: StoredAnswer.Record) throws -> CKRecord {
-        let zone = ZoneID(name: stored.zone, ownerName: stored.owner)
-        return try RecordSnapshot(
-            id: RecordID(name: stored.name, zoneID: zone), type: stored.type,
-            system: try stored.system.map { data in
-                try data.withUnsafeBytes { try StoredSystem.decode($0) }
-            },
-            parentRecordName: stored.parent,
-            fields: try stored.fields.withUnsafeBytes { try StoredFields.decode($0) }
-        ).record()
     }
 }
 

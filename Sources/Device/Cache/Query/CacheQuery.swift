@@ -120,11 +120,11 @@ public struct CacheQuery: Sendable {
                 .invalidArguments,
                 "The cursor belongs to another query. Go on with the query that it came from.")
         }
-        return try CompiledQuery(
-            recordType: recordType,
-            condition: .all(conditions.map { try $0.resolved(now: now) }),
-            order: RecordOrder(keys: keys), zoneID: zoneID.map { ZoneID($0) },
-            limit: limit.map { max(0, $0) }, start: cursor, now: now)
+        let condition = QueryCondition.all(try conditions.map { try $0.resolved(now: now) })
+        return CompiledQuery(
+            recordType: recordType, condition: condition, order: RecordOrder(keys: keys),
+            zoneID: zoneID.map { ZoneID($0) }, limit: limit.map { max(0, $0) }, start: cursor,
+            now: now, test: try RecordTest(condition, recordType: recordType))
     }
 }
 

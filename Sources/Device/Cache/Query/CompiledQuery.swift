@@ -20,21 +20,8 @@ struct CompiledQuery: Sendable {
     let limit: Int?
     let start: CacheCursor?
     let now: Date
-    private let test: RecordTest
-
-    init(
-        recordType: String, condition: QueryCondition, order: RecordOrder, zoneID: ZoneID?,
-        limit: Int?, start: CacheCursor?, now: Date
-    ) throws {
-        self.recordType = recordType
-        self.condition = condition
-        self.order = order
-        self.zoneID = zoneID
-        self.limit = limit
-        self.start = start
-        self.now = now
-        test = try RecordTest(condition, recordType: recordType)
-    }
+    /// The condition, compiled for single records.
+    let test: RecordTest
 
     /// Whether a record matches, wherever the page begins.
     ///
@@ -69,7 +56,7 @@ struct CompiledQuery: Sendable {
 }
 
 /// A condition with precomputed parts.
-private indirect enum RecordTest: Sendable {
+indirect enum RecordTest: Sendable {
     case all([RecordTest])
     case any([RecordTest])
     case not(RecordTest)

@@ -64,22 +64,12 @@ public struct AttentionItem: Hashable, Sendable {
     public var recordID: CKRecord.ID
     public var kind: PendingChange.Kind
     public var failure: SyncFailure
+}
 
+extension AttentionItem {
     init(_ change: PendingChange, _ failure: SyncFailure, _ scope: CKDatabase.Scope) {
-        self.scope = scope
-        recordID = CKRecord.ID(change.id)
-        kind = change.kind
-        self.failure = failure
-    }
-
-    init(
-        recordID: CKRecord.ID, kind: PendingChange.Kind, failure: SyncFailure,
-        scope: CKDatabase.Scope
-    ) {
-        self.recordID = recordID
-        self.kind = kind
-        self.failure = failure
-        self.scope = scope
+        self.init(
+            scope: scope, recordID: CKRecord.ID(change.id), kind: change.kind, failure: failure)
     }
 }
 

@@ -56,18 +56,18 @@ final class CacheStore: Sendable {
         versions: RecordVersions = RecordVersions(), world: World,
         hasAccount: @escaping @Sendable () -> Bool = { true }
     ) throws {
-        self.versions = versions
         self.file = file
         self.scope = scope
-        self.resolver = resolver
-        self.editDateKey = editDateKey
         self.world = world
-        self.hasAccount = hasAccount
+        clock = ServiceClock(
+            world, offsetMilliseconds: try Self.clockOffset(of: scope, in: file.pool))
         policy = scope != .shared ? settings.zoneDeletionPolicy : .remove
         selection = settings.zones
         reportLimits = (settings.reportsKept, settings.reportBytesKept)
-        clock = ServiceClock(
-            world, offsetMilliseconds: try Self.clockOffset(of: scope, in: file.pool))
+        self.resolver = resolver
+        self.editDateKey = editDateKey
+        self.versions = versions
+        self.hasAccount = hasAccount
         let held = try file.read { try heldZones($0) }
         self.held.withLock { $0 = held }
     }

@@ -54,6 +54,53 @@ enum StoredJSON {
     }
 }
 
+/// A record's identity in JSON.
+protocol StoredIdentity: Codable {
+    init(_ id: RecordID)
+    var id: RecordID { get }
+}
+
+/// A record in JSON, with system fields and fields as in the table of records. The members of its
+/// identity lie beside the others.
+struct StoredRecord<Identity: StoredIdentity>: Codable {
+    private struct Content: Codable {
+        var type: String
+        var system: Data?
+        var parent: String?
+        var fields: Data
+    }
+
+    private let identity: Identity
+    private let content: Content
+
+    init(_ record: RecordSnapshot) {
+        identity = Identity(record.id)
+        content = Content(
+            type: record.type, system: record.systemData, parent: record.parentRecordName,
+            fields: record.fieldsData)
+    }
+
+    func snapshot() throws -> RecordSnapshot {
+        RecordSnapshot(
+            id: identity.id, type: content.type,
+            system: try content.system.map { data in
+                try data.withUnsafeBytes { try StoredSystem.decode($0) }
+            },
+            parentRecordName: content.parent,
+            fields: try content.fields.withUnsafeBytes { try StoredFields.decode($0) })
+    }
+
+    init(from decoder: any Decoder) throws {
+        identity = try Identity(from: decoder)
+        content = try Content(from: decoder)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try identity.encode(to: encoder)
+        try content.encode(to: encoder)
+    }
+}
+
 extension CacheError {
     /// GRDB's own error would bring the content of the whole row into logs.
     static var damagedRow: CacheError {

@@ -13,7 +13,7 @@ struct StoredReport: Codable {
         var owner: String
     }
 
-    struct Identity: Codable {
+    struct Identity: StoredIdentity {
         var zone: Zone
         var name: String
 
@@ -27,15 +27,7 @@ struct StoredReport: Codable {
         }
     }
 
-    /// A record, with system fields and fields as in the table of records.
-    struct Record: Codable {
-        var name: String
-        var zone: Zone
-        var type: String
-        var system: Data?
-        var parent: String?
-        var fields: Data
-    }
+    typealias Record = StoredRecord<Identity>
 
     var zone: Zone?
     var reason: String?
@@ -156,8 +148,8 @@ struct StoredReport: Codable {
             guard let id = ids.first else { return nil }
             return .setAside(
                 AttentionItem(
-                    recordID: id, kind: isDeletion == true ? .delete : .save, failure: failure,
-                    scope: scope))
+                    scope: scope, recordID: id, kind: isDeletion == true ? .delete : .save,
+                    failure: failure))
         default: return nil
         }
     }
@@ -172,22 +164,6 @@ extension StoredReport.Zone {
     init(_ id: ZoneID) { self.init(name: id.name, owner: id.ownerName) }
 
     var id: ZoneID { ZoneID(name: name, ownerName: owner) }
-}
-
-extension StoredReport.Record {
-    init(_ record: RecordSnapshot) {
-        self.init(
-            name: record.id.name, zone: StoredReport.Zone(record.id.zoneID), type: record.type,
-            system: record.systemData, parent: record.parentRecordName, fields: record.fieldsData)
-    }
-
-    func snapshot() throws -> RecordSnapshot {
-        RecordSnapshot(
-            id: RecordID(name: name, zoneID: zone.id), type: type,
-            system: try system.map { try $0.withUnsafeBytes { try StoredSystem.decode($0) } },
-            parentRecordName: parent,
-            fields: try fields.withUnsafeBytes { try StoredFields.decode($0) })
-    }
 }
 
 extension ZoneDeletionReason {
