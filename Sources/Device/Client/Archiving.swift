@@ -1,4 +1,5 @@
 import Foundation
+import StratusWire
 
 // Foundation on Linux ends the process when an object is decoded for a key that is not in the
 // archive, or when an array or dictionary is damaged. This module decodes objects only through
@@ -62,5 +63,63 @@ extension NSCoder {
         if let data = try? JSONSerialization.data(withJSONObject: tree) {
             encode(data as NSData, forKey: key)
         }
+    }
+}
+
+/// A value that has keys of its own in archives.
+protocol ArchivedValue {
+    func archive(with coder: NSCoder)
+
+    /// Fails where the value is missing or damaged.
+    init?(archivedWith coder: NSCoder)
+}
+
+/// A value of the protocol that is archived as such, under one key.
+protocol ArchivedWireValue: ArchivedValue, WireReadable, WireWritable {
+    static var archiveKey: String { get }
+}
+
+extension ArchivedWireValue {
+    func archive(with coder: NSCoder) { coder.archive(wire: self, Self.archiveKey) }
+
+    init?(archivedWith coder: NSCoder) {
+        guard let value = coder.archived(Self.self, Self.archiveKey) else { return nil }
+        self = value
+    }
+}
+
+/// A class that shows a value of the protocol to apps: it is archived, and mostly compared, as it.
+protocol WireObjectShowing: NSObject {
+    associatedtype Shown: ArchivedValue, Hashable
+
+    /// The object in the protocol's form.
+    var dictionary: Shown { get }
+
+    init(_ dictionary: Shown)
+}
+
+extension WireObjectShowing {
+    init?(archivedWith coder: NSCoder) {
+        guard let dictionary = Shown(archivedWith: coder) else { return nil }
+        self.init(dictionary)
+    }
+
+    /// Whether an object is of the same class, and equal in the protocol's form.
+    func isSame(as object: Any?) -> Bool {
+        (object as? Self).map { $0.dictionary == dictionary } ?? false
+    }
+}
+
+extension NSCoder {
+    /// Writes a value in the protocol's form.
+    func archive(wire value: some WireWritable, _ key: String) {
+        encode(Data(wireBytes(of: value)) as NSData, forKey: key)
+    }
+
+    /// Reads a value of the protocol; nil when the key is missing or its data damaged.
+    func archived<Value: WireReadable>(_ type: Value.Type, _ key: String) -> Value? {
+        guard let data = archivedData(key) else { return nil }
+        // A damaged archive decodes as nil, as everywhere in this module.
+        return try? readWire(type, from: [UInt8](data))
     }
 }

@@ -82,12 +82,12 @@ public final class CloudConnection: Sendable {
     ) {
         self.transport = transport
         self.environment = environment
+        account = Mutex(Account(isPresent: hasAccount))
+        keyring = CloudKeyring(store: keyStore)
         self.deviceID = deviceID
         self.world = world
         self.assetFolder = assetFolder
         self.operationFolder = OperationFolder(root: operationFolder, world: world)
-        keyring = CloudKeyring(store: keyStore)
-        account = Mutex(Account(isPresent: hasAccount))
     }
 
     public var hasAccount: Bool { account.withLock { $0.isPresent } }

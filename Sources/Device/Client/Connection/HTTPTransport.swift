@@ -32,13 +32,13 @@ public final class HTTPTransport: Transport {
         public var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
     }
 
-    let world = World.live
     /// Scheme, host and port, without a slash at the end.
     let origin: String
     let apiToken: String
     let deviceID: String
     let session: WebAuthSession
     let network: Network
+    let world = World.live
     let limits = Limits()
     /// Whether answers are asked for in gzip (decision 26).
     private let takesGzip: Bool

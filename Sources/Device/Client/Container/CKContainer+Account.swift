@@ -34,58 +34,10 @@ extension CKContainer {
         }
     }
 
-    @preconcurrency
-    public func accountStatus(
-        completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.accountStatus() }) { result in
-            switch result {
-            case .success(let status): completionHandler(status, nil)
-            case .failure(let error): completionHandler(.couldNotDetermine, error)
-            }
-        }
-    }
-
     /// The identity of the user's own record, whose name is `_` and an opaque text.
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
         CKRecordID(known: try await core.userRecordName(pace: defaults.pace(connection.world)))
-    }
-
-    @preconcurrency
-    public func fetchUserRecordID(
-        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.userRecordID() }) { $0.hand(to: completionHandler) }
-    }
-}
-
-extension ContainerCore {
-    /// Runs a convenience call, then its completion handler on the container's serial queue.
-    func call<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws -> Value,
-        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) {
-        Task(priority: .high) {
-            let result: Result<Value, any Error>
-            do {
-                result = .success(try await body())
-            } catch {
-                // The completion handler gets the error.
-                result = .failure(error)
-            }
-            self.callbackQueue.async { completion(result) }
-        }
-    }
-}
-
-extension Result {
-    /// Calls a completion handler of the form (value or nil, error or nil).
-    func hand(to handler: (Success?, (any Error)?) -> Void) {
-        switch self {
-        case .success(let value): handler(value, nil)
-        case .failure(let error): handler(nil, error)
-        }
     }
 }

@@ -9,15 +9,6 @@ extension CKContainer {
         try await session.contacts()
     }
 
-    @preconcurrency
-    public func discoverAllIdentities(
-        completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.allUserIdentitiesFromContacts() }) {
-            $0.hand(to: completionHandler)
-        }
-    }
-
     // MARK: One
 
     /// Finds a person; nil when there is none who agreed to be found.
@@ -35,45 +26,9 @@ extension CKContainer {
         try await identity(CKUserIdentityLookupInfo(userRecordID: userRecordID))
     }
 
-    @preconcurrency
-    public func discoverUserIdentity(
-        withEmailAddress email: String,
-        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        discover(CKUserIdentityLookupInfo(emailAddress: email), completionHandler)
-    }
-
-    @preconcurrency
-    public func discoverUserIdentity(
-        withPhoneNumber phoneNumber: String,
-        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        discover(CKUserIdentityLookupInfo(phoneNumber: phoneNumber), completionHandler)
-    }
-
-    @preconcurrency
-    public func discoverUserIdentity(
-        withUserRecordID userRecordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        discover(CKUserIdentityLookupInfo(userRecordID: userRecordID), completionHandler)
-    }
-
     private func identity(_ info: CKUserIdentityLookupInfo) async throws -> CKUserIdentity? {
         let identity = try await session.identities(for: [info]).only().result.get()
         return identity.hasiCloudAccount ? identity : nil
-    }
-
-    private func discover(
-        _ info: CKUserIdentityLookupInfo,
-        _ completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.identity(info) }) { result in
-            switch result {
-            case .success(let identity): completionHandler(identity, nil)
-            case .failure(let error): completionHandler(nil, error)
-            }
-        }
     }
 
     // MARK: Several
@@ -95,37 +50,6 @@ extension CKContainer {
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {
         try await identities(userRecordIDs) { CKUserIdentityLookupInfo(userRecordID: $0) }
-    }
-
-    @preconcurrency
-    public func discoverUserIdentities(
-        forEmailAddresses emails: [String],
-        completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.userIdentities(forEmailAddresses: emails) },
-            completion: completionHandler)
-    }
-
-    @preconcurrency
-    public func discoverUserIdentities(
-        forPhoneNumbers phoneNumbers: [String],
-        completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.userIdentities(forPhoneNumbers: phoneNumbers) },
-            completion: completionHandler)
-    }
-
-    @preconcurrency
-    public func discoverUserIdentities(
-        forUserRecordIDs userRecordIDs: [CKRecord.ID],
-        completionHandler:
-            @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.userIdentities(forUserRecordIDs: userRecordIDs) },
-            completion: completionHandler)
     }
 
     private func identities<Key: Hashable>(

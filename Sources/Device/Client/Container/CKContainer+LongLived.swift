@@ -36,32 +36,9 @@ extension CKContainer {
             return operation
         } catch {
             // Files that are damaged or of another version cannot be continued.
-            OperationFolder.log.warning(
-                "What is kept of a long-lived operation cannot be read; remove it.",
-                metadata: ["path": "\(url.path)", "error": "\(error)"])
+            OperationFolder.warn(
+                "What is kept of a long-lived operation cannot be read; remove it.", url, error)
             return nil
-        }
-    }
-
-    @preconcurrency
-    public func fetchAllLongLivedOperationIDs(
-        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.allLongLivedOperationIDs() }) {
-            $0.hand(to: completionHandler)
-        }
-    }
-
-    @preconcurrency
-    public func fetchLongLivedOperation(
-        withID operationID: CKOperation.ID,
-        completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.longLivedOperation(for: operationID) }) { result in
-            switch result {
-            case .success(let operation): completionHandler(operation, nil)
-            case .failure(let error): completionHandler(nil, error)
-            }
         }
     }
 

@@ -30,37 +30,4 @@ extension CKContainer {
         let found = try await session.participants(for: keys.map(info))
         return byItem(zip(keys, found).map { (item: $0, result: $1.result) })
     }
-
-    @preconcurrency
-    public func fetchShareParticipants(
-        forEmailAddresses emailAddresses: [String],
-        completionHandler:
-            @escaping @Sendable (Result<ParticipantResults<String>, any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.shareParticipants(forEmailAddresses: emailAddresses) },
-            completion: completionHandler)
-    }
-
-    @preconcurrency
-    public func fetchShareParticipants(
-        forPhoneNumbers phoneNumbers: [String],
-        completionHandler:
-            @escaping @Sendable (Result<ParticipantResults<String>, any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.shareParticipants(forPhoneNumbers: phoneNumbers) },
-            completion: completionHandler)
-    }
-
-    @preconcurrency
-    public func fetchShareParticipants(
-        forUserRecordIDs userRecordIDs: [CKRecord.ID],
-        completionHandler:
-            @escaping @Sendable (Result<ParticipantResults<CKRecord.ID>, any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.shareParticipants(forUserRecordIDs: userRecordIDs) },
-            completion: completionHandler)
-    }
 }

@@ -44,34 +44,4 @@ extension CKContainer {
         guard applicationPermission == .userDiscoverability else { return .couldNotComplete }
         return try await session.isDiscoverable(wanted: true) ? .granted : .denied
     }
-
-    @preconcurrency
-    public func status(
-        forApplicationPermission applicationPermission: ApplicationPermissions,
-        completionHandler: @escaping ApplicationPermissionBlock
-    ) {
-        core.call({ try await self.applicationPermissionStatus(for: applicationPermission) }) {
-            Self.hand($0, to: completionHandler)
-        }
-    }
-
-    @preconcurrency
-    public func requestApplicationPermission(
-        _ applicationPermission: ApplicationPermissions,
-        completionHandler: @escaping ApplicationPermissionBlock
-    ) {
-        core.call({ try await self.requestApplicationPermission(applicationPermission) }) {
-            Self.hand($0, to: completionHandler)
-        }
-    }
-
-    private static func hand(
-        _ result: Result<ApplicationPermissionStatus, any Error>,
-        to handler: ApplicationPermissionBlock
-    ) {
-        switch result {
-        case .success(let status): handler(status, nil)
-        case .failure(let error): handler(.couldNotComplete, error)
-        }
-    }
 }

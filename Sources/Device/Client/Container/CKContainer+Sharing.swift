@@ -12,29 +12,10 @@ extension CKContainer {
         try await session.shareMetadata(for: [url]).only().result.get()
     }
 
-    @preconcurrency
-    public func fetchShareMetadata(
-        with url: URL,
-        completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.shareMetadata(for: url) }) { $0.hand(to: completionHandler) }
-    }
-
     public func shareMetadatas(
         for urls: [URL]
     ) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
         byItem(try await session.shareMetadata(for: urls))
-    }
-
-    @preconcurrency
-    public func fetchShareMetadatas(
-        for urls: [URL],
-        completionHandler:
-            @escaping @Sendable (
-                Result<[URL: Result<CKShare.Metadata, any Error>], any Error>
-            ) -> Void
-    ) {
-        core.call({ try await self.shareMetadatas(for: urls) }, completion: completionHandler)
     }
 
     /// Asks the owners of shares for access, as ``CKShareRequestAccessOperation`` does.
@@ -55,30 +36,11 @@ extension CKContainer {
         try await session.accept([metadata]).only().result.get()
     }
 
-    @preconcurrency
-    public func accept(
-        _ metadata: CKShare.Metadata,
-        completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.accept(metadata) }) { $0.hand(to: completionHandler) }
-    }
-
     /// Joins shares, each in the container that its metadata names.
     public func accept(
         _ metadatas: [CKShare.Metadata]
     ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
         byItem(try await session.accept(metadatas))
-    }
-
-    @preconcurrency
-    public func accept(
-        _ metadatas: [CKShare.Metadata],
-        completionHandler:
-            @escaping @Sendable (
-                Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>
-            ) -> Void
-    ) {
-        core.call({ try await self.accept(metadatas) }, completion: completionHandler)
     }
 
     /// Does what Apple's systems do when a person opens a share's link: fetches its metadata and
@@ -128,41 +90,4 @@ extension CKContainer {
     ) async throws -> CKShare.Participant {
         try await session.participants(for: [info]).only().result.get()
     }
-
-    @preconcurrency
-    public func fetchShareParticipant(
-        withEmailAddress emailAddress: String,
-        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.shareParticipant(forEmailAddress: emailAddress) }) {
-            $0.hand(to: completionHandler)
-        }
-    }
-
-    @preconcurrency
-    public func fetchShareParticipant(
-        withPhoneNumber phoneNumber: String,
-        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.shareParticipant(forPhoneNumber: phoneNumber) }) {
-            $0.hand(to: completionHandler)
-        }
-    }
-
-    @preconcurrency
-    public func fetchShareParticipant(
-        withUserRecordID userRecordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.shareParticipant(forUserRecordID: userRecordID) }) {
-            $0.hand(to: completionHandler)
-        }
-    }
-}
-
-/// The results of a request by item; of an item that was named twice, the first.
-func byItem<Item: Hashable, Value>(
-    _ results: [(item: Item, result: Result<Value, any Error>)]
-) -> [Item: Result<Value, any Error>] {
-    Dictionary(results.map { ($0.item, $0.result) }) { first, _ in first }
 }

@@ -97,17 +97,15 @@ public final class CKContainer: NSObject, Sendable {
 final class ContainerCore: Sendable {
     let identifier: String
     let connection: CloudConnection
-    let operationQueue: OperationQueue
+    let operationQueue = OperationQueue()
     /// The queue of the convenience calls' completion handlers: one at a time, never on the main
     /// queue.
-    let callbackQueue: DispatchQueue
+    let callbackQueue = DispatchQueue(label: "stratus.container.callbacks")
     let encryptedFields: EncryptedFieldMemory
 
     init(identifier: String, connection: CloudConnection) {
         self.identifier = identifier
         self.connection = connection
-        operationQueue = OperationQueue()
-        callbackQueue = DispatchQueue(label: "stratus.container.callbacks")
         encryptedFields = EncryptedFieldMemory(
             store: connection.keyring.store, container: identifier,
             environment: connection.environment)

@@ -22,8 +22,8 @@ extension ContainerSession {
     /// Keeps the link keys of joined shares, to decrypt the values of their zones; a zone's first
     /// key stays, whatever another link says.
     func keepingKeys(
-        of joined: [(item: CKShareMetadata, result: Result<CKShare, any Error>)]
-    ) async -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
+        of joined: [ItemResult<CKShareMetadata, CKShare>]
+    ) async -> [ItemResult<CKShareMetadata, CKShare>] {
         var joined = joined
         for index in joined.indices {
             guard case .success(let share) = joined[index].result,

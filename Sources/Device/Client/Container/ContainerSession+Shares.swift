@@ -8,7 +8,7 @@ extension ContainerSession {
     /// - Parameter rootRecord: which keys of the root record to fetch; nil fetches no root record.
     func shareMetadata(
         for urls: [URL], rootRecord: (desiredKeys: [CKRecord.FieldKey]?, Void)? = nil
-    ) async throws -> [(item: URL, result: Result<CKShareMetadata, any Error>)] {
+    ) async throws -> [ItemResult<URL, CKShareMetadata>] {
         func link(_ url: URL) throws -> ShortGUIDDictionary {
             var link = try Self.link(url)
             link.shouldFetchRootRecord = rootRecord == nil ? nil : true
@@ -28,7 +28,7 @@ extension ContainerSession {
     /// Asks the owners of shares for access.
     func requestAccess(
         to urls: [URL]
-    ) async throws -> [(item: URL, result: Result<Void, any Error>)] {
+    ) async throws -> [ItemResult<URL, Void>] {
         try await results(
             urls, wire: Self.link,
             ask: { try await send(RecordsRequestAccess.self, .init($0)).items },
@@ -61,7 +61,7 @@ extension ContainerSession {
     /// - Throws: `CKError` when no container answered.
     func accept(
         _ metadatas: [CKShareMetadata]
-    ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
+    ) async throws -> [ItemResult<CKShareMetadata, CKShare>] {
         var accepted: [CKShareMetadata: Result<CKShare, any Error>] = [:]
         let groups = Dictionary(grouping: metadatas, by: \.containerIdentifier)
         var failures: [CKError] = []
@@ -89,7 +89,7 @@ extension ContainerSession {
 
     private func join(
         _ metadatas: [CKShareMetadata]
-    ) async throws -> [(item: CKShareMetadata, result: Result<CKShare, any Error>)] {
+    ) async throws -> [ItemResult<CKShareMetadata, CKShare>] {
         let joined = try await results(
             metadatas, wire: \.joiningLink,
             ask: { try await send(RecordsAccept.self, .init($0)).items },

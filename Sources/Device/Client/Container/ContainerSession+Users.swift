@@ -4,12 +4,8 @@ import StratusRuntime
 import StratusWire
 
 extension ContainerSession {
-    typealias FoundIdentity = (
-        item: CKUserIdentityLookupInfo, result: Result<CKUserIdentity, any Error>
-    )
-    typealias FoundParticipant = (
-        item: CKUserIdentityLookupInfo, result: Result<CKShareParticipant, any Error>
-    )
+    typealias FoundIdentity = ItemResult<CKUserIdentityLookupInfo, CKUserIdentity>
+    typealias FoundParticipant = ItemResult<CKUserIdentityLookupInfo, CKShareParticipant>
 
     /// The lengths, in bytes, of an address that the service accepts.
     private static let addressBytes = 1...320

@@ -33,7 +33,7 @@ struct ContainerSession: Sendable {
     func results<Item, Wire, Answer, Value>(
         _ items: [Item], wire: (Item) throws -> Wire,
         ask: ([Wire]) async throws -> [Answer], read: (Item, Answer) throws -> Value
-    ) async throws -> [(item: Item, result: Result<Value, any Error>)] {
+    ) async throws -> [ItemResult<Item, Value>] {
         let prepared = items.map { item in Result { try wire(item) } }
         let sent = prepared.compactMap(\.success)
         let answers = sent.isEmpty ? [] : try await ask(sent)

@@ -91,16 +91,6 @@ extension CKDatabase {
             knownTokens: knownTokens)
     }
 
-    @preconcurrency
-    public func fetchDatabaseChanges(
-        since token: CKServerChangeToken?, resultsLimit: Int? = nil,
-        completionHandler: @escaping @Sendable (Result<DatabaseChanges, any Error>) -> Void
-    ) {
-        core.call(
-            { try await self.databaseChanges(since: token, resultsLimit: resultsLimit) },
-            completion: completionHandler)
-    }
-
     /// Fetches one page of the changes in a zone since a token; nil starts from the beginning.
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
@@ -152,19 +142,5 @@ extension CKDatabase {
             }
         }
         return (modifications, deletions, page.token, page.moreComing)
-    }
-
-    @preconcurrency
-    public func fetchRecordZoneChanges(
-        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
-        desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil,
-        completionHandler: @escaping @Sendable (Result<RecordZoneChanges, any Error>) -> Void
-    ) {
-        core.call(
-            {
-                try await self.recordZoneChanges(
-                    inZoneWith: zoneID, since: token, desiredKeys: desiredKeys,
-                    resultsLimit: resultsLimit)
-            }, completion: completionHandler)
     }
 }

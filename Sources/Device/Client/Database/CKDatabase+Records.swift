@@ -9,14 +9,6 @@ extension CKDatabase {
         try await session.records(for: [recordID], desiredKeys: nil).only().result.get()
     }
 
-    @preconcurrency
-    public func fetch(
-        withRecordID recordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.record(for: recordID) }) { $0.hand(to: completionHandler) }
-    }
-
     /// Saves a record if nobody else has changed it since it was fetched.
     ///
     /// - Returns: the same record, brought up to date.
@@ -27,28 +19,11 @@ extension CKDatabase {
             .get()
     }
 
-    @preconcurrency
-    public func save(
-        _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.save(record) }) { $0.hand(to: completionHandler) }
-    }
-
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         try await modify([], [recordID], [:], .ifServerRecordUnchanged, true).deletions.only()
             .result.get()
         return recordID
-    }
-
-    @preconcurrency
-    public func delete(
-        withRecordID recordID: CKRecord.ID,
-        completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.deleteRecord(withID: recordID) }) {
-            $0.hand(to: completionHandler)
-        }
     }
 
     // MARK: Many records
@@ -60,21 +35,7 @@ extension CKDatabase {
     public func records(
         for recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-        let results = try await session.records(for: recordIDs, desiredKeys: desiredKeys)
-        return Dictionary(results.map { ($0.recordID, $0.result) }) { first, _ in first }
-    }
-
-    @preconcurrency
-    public func fetch(
-        withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
-        completionHandler:
-            @escaping @Sendable (
-                Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>
-            ) -> Void
-    ) {
-        core.call(
-            { try await self.records(for: recordIDs, desiredKeys: desiredKeys) },
-            completion: completionHandler)
+        byItem(try await session.records(for: recordIDs, desiredKeys: desiredKeys))
     }
 
     public typealias RecordModifications = (
@@ -111,27 +72,7 @@ extension CKDatabase {
     ) async throws -> (results: RecordModifications, tombstoneTags: [CKRecord.ID: String]) {
         let outcome = try await modify(
             recordsToSave, recordIDsToDelete, deletionTags, savePolicy, atomically)
-        return (
-            (
-                Dictionary(outcome.saves.map { ($0.recordID, $0.result) }) { first, _ in first },
-                Dictionary(outcome.deletions.map { ($0.recordID, $0.result) }) { first, _ in first }
-            ), outcome.tombstoneTags
-        )
-    }
-
-    @preconcurrency
-    public func modifyRecords(
-        saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
-        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
-        atomically: Bool = true,
-        completionHandler: @escaping @Sendable (Result<RecordModifications, any Error>) -> Void
-    ) {
-        core.call(
-            {
-                try await self.modifyRecords(
-                    saving: recordsToSave, deleting: recordIDsToDelete, savePolicy: savePolicy,
-                    atomically: atomically)
-            }, completion: completionHandler)
+        return (outcome.resultsByItem, outcome.tombstoneTags)
     }
 
     private func modify(
@@ -175,35 +116,6 @@ extension CKDatabase {
         try await matches(cursor.search, desiredKeys, resultsLimit)
     }
 
-    @preconcurrency
-    public func fetch(
-        withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
-        desiredKeys: [CKRecord.FieldKey]? = nil,
-        resultsLimit: Int = CKQueryOperation.maximumResults,
-        completionHandler: @escaping @Sendable (Result<QueryMatches, any Error>) -> Void
-    ) {
-        core.call(
-            {
-                try await self.records(
-                    matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys,
-                    resultsLimit: resultsLimit)
-            }, completion: completionHandler)
-    }
-
-    @preconcurrency
-    public func fetch(
-        withCursor cursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
-        resultsLimit: Int = CKQueryOperation.maximumResults,
-        completionHandler: @escaping @Sendable (Result<QueryMatches, any Error>) -> Void
-    ) {
-        core.call(
-            {
-                try await self.records(
-                    continuingMatchFrom: cursor, desiredKeys: desiredKeys,
-                    resultsLimit: resultsLimit)
-            }, completion: completionHandler)
-    }
-
     @available(
         *, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)."
     )
@@ -214,19 +126,9 @@ extension CKDatabase {
         try await firstPage(of: query, zoneID)
     }
 
-    @available(*, deprecated, message: "Use fetch(withQuery:…).")
-    @preconcurrency
-    public func perform(
-        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
-        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
-    ) {
-        core.call({ try await self.firstPage(of: query, zoneID) }) {
-            $0.hand(to: completionHandler)
-        }
-    }
-
-    private func firstPage(of query: CKQuery, _ zoneID: CKRecordZone.ID?) async throws -> [CKRecord]
-    {
+    func firstPage(
+        of query: CKQuery, _ zoneID: CKRecordZone.ID?
+    ) async throws -> [CKRecord] {
         let search = QuerySearch(query: query.definition, zoneID: zoneID)
         let page = try await matches(search, nil, CKQueryOperation.maximumResults)
         return try page.matchResults.map { try $0.1.get() }
@@ -237,7 +139,7 @@ extension CKDatabase {
     ) async throws -> QueryMatches {
         let page = try await session.records(
             matching: search, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
-        return (page.matches.map { ($0.recordID, $0.result) }, page.cursor)
+        return (page.matches.map { ($0.item, $0.result) }, page.cursor)
     }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import StratusWire
 
 extension DatabaseSession {
-    typealias FetchedRecord = (recordID: CKRecord.ID, result: Result<CKRecord, any Error>)
+    typealias FetchedRecord = ItemResult<CKRecord.ID, CKRecord>
 
     /// Fetches records by identity with one request, then their assets.
     ///
@@ -42,8 +42,8 @@ extension DatabaseSession {
         let failures = try await complete(
             results.compactMap(\.result.success), progress: progress)
         guard !failures.isEmpty else { return results }
-        return results.map { item in
-            (item.recordID, failures[item.recordID].map { .failure($0) } ?? item.result)
+        return results.map { fetched in
+            (fetched.item, failures[fetched.item].map { .failure($0) } ?? fetched.result)
         }
     }
 

@@ -3,12 +3,9 @@ import StratusRecords
 import StratusWire
 
 /// The results of a request to save and delete records.
-struct RecordsModification: Sendable {
-    typealias Save = (recordID: CKRecord.ID, result: Result<CKRecord, any Error>)
-    typealias Deletion = (recordID: CKRecord.ID, result: Result<Void, any Error>)
-
-    var saves: [Save] = []
-    var deletions: [Deletion] = []
+struct RecordsModification: ItemsModification {
+    var saves: [ItemResult<CKRecord.ID, CKRecord>] = []
+    var deletions: [ItemResult<CKRecord.ID, Void>] = []
     /// The change tags of deletions, if the service sends them.
     var tombstoneTags: [CKRecord.ID: String] = [:]
 }

@@ -3,15 +3,13 @@ import StratusRuntime
 import StratusWire
 
 /// The results of a request to save and delete subscriptions.
-struct SubscriptionsModification: Sendable {
+struct SubscriptionsModification: ItemsModification {
     var saves: [DatabaseSession.FetchedSubscription] = []
-    var deletions: [(subscriptionID: CKSubscription.ID, result: Result<Void, any Error>)] = []
+    var deletions: [ItemResult<CKSubscription.ID, Void>] = []
 }
 
 extension DatabaseSession {
-    typealias FetchedSubscription = (
-        subscriptionID: CKSubscription.ID, result: Result<CKSubscription, any Error>
-    )
+    typealias FetchedSubscription = ItemResult<CKSubscription.ID, CKSubscription>
 
     func modifySubscriptions(
         saving subscriptions: [CKSubscription], deleting subscriptionIDs: [CKSubscription.ID]

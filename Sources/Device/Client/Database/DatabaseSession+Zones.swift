@@ -3,15 +3,15 @@ import StratusRecords
 import StratusWire
 
 /// The results of a request to save and delete zones.
-struct ZonesModification: Sendable {
+struct ZonesModification: ItemsModification {
     var saves: [DatabaseSession.FetchedZone] = []
-    var deletions: [(zoneID: CKRecordZone.ID, result: Result<Void, any Error>)] = []
+    var deletions: [ItemResult<CKRecordZone.ID, Void>] = []
     /// The database's change token afterwards, if the service sends it.
     var databaseToken: CKServerChangeToken?
 }
 
 extension DatabaseSession {
-    typealias FetchedZone = (zoneID: CKRecordZone.ID, result: Result<CKRecordZone, any Error>)
+    typealias FetchedZone = ItemResult<CKRecordZone.ID, CKRecordZone>
 
     func modifyZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],

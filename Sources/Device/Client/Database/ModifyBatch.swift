@@ -25,8 +25,6 @@ struct ModifyBatch {
         self.records = records
         self.recordIDs = recordIDs
         self.deletionTags = deletionTags
-        self.isAtomic = isAtomic
-        self.address = address
         let recordIDsToSave = Set(records.map(\.recordID))
         drafts = records.map { record in
             do {
@@ -42,6 +40,8 @@ struct ModifyBatch {
                 return .failure(CKError(requestFailedWith: error))
             }
         }
+        self.isAtomic = isAtomic
+        self.address = address
         noteSpoiltZones()
     }
 

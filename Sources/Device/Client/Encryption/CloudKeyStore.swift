@@ -1,19 +1,5 @@
 import StratusRecords
 
-/// The account that a key belongs to: a user in one environment of one container.
-public struct CloudKeyAccount: Hashable, Sendable {
-    public var container: String
-    public var environment: ContainerEnvironment
-    /// The user's record name.
-    public var user: String
-
-    public init(container: String, environment: ContainerEnvironment, user: String) {
-        self.container = container
-        self.environment = environment
-        self.user = user
-    }
-}
-
 /// Stores the keys of encrypted values on a device, as a keychain does on Apple's platforms.
 ///
 /// Pass your own to a ``CloudConnection`` to keep the keys in a key service or in hardware. Signing

@@ -31,7 +31,7 @@ extension CKFetchRecordZoneChangesOperation: LongLivedOperation {
         case .success(let changes):
             coder.archive(changes.token, "token")
             coder.encode(changes.moreComing, forKey: "moreComing")
-            var records: [(CKRecordID, Result<CKRecord, any Error>)] = []
+            var records: [DatabaseSession.FetchedRecord] = []
             var deletedTypes: [String] = []
             // A deletion is a change without a record and without an error.
             let deleted = CKError(.unknownItem)
@@ -66,19 +66,19 @@ extension CKFetchRecordZoneChangesOperation: LongLivedOperation {
         guard let token = coder.archivedObject(CKServerChangeToken.self, "token"),
             let deletedTypes = coder.archivedStrings("deletedTypes")
         else { throw OperationJournal.Damaged() }
-        let records = try reader.results(
-            "changes", CKRecordID.self, CKRecord.self, in: assetFolder)
-        let changes = records.enumerated().map { index, item -> ZoneChangesPage.Change in
-            switch item.1 {
+        let records: [DatabaseSession.FetchedRecord] = try reader.results(
+            "changes", in: assetFolder)
+        let changes = records.enumerated().map { index, fetched -> ZoneChangesPage.Change in
+            switch fetched.result {
             case .success(let record): return .changed(record)
             case .failure(let error):
                 let key = "deletion.\(index)"
                 guard coder.containsValue(forKey: key) else {
-                    return .failed(item.0, CKError(requestFailedWith: error))
+                    return .failed(fetched.item, CKError(requestFailedWith: error))
                 }
                 let place = Int(coder.decodeInt64(forKey: key))
                 return .deleted(
-                    item.0, deletedTypes.indices.contains(place) ? deletedTypes[place] : "")
+                    fetched.item, deletedTypes.indices.contains(place) ? deletedTypes[place] : "")
             }
         }
         return Page(

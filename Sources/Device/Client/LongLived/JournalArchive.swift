@@ -30,12 +30,12 @@ final class JournalWriter {
     /// Writes one result for each item.
     ///
     /// - Parameter keepsFiles: whether the files of assets are copied into the journal.
-    func write<Key: NSObject & NSCoding, Value: NSObject & NSCoding>(
-        _ results: [(Key, Result<Value, any Error>)], _ key: String, keepsFiles: Bool = false
+    func write<Item: JournalKey, Value: NSObject & NSCoding>(
+        _ results: [ItemResult<Item, Value>], _ key: String, keepsFiles: Bool = false
     ) throws {
         coder.encode(Int64(results.count), forKey: key)
         for (index, (item, result)) in results.enumerated() {
-            coder.archive(item, "\(key).\(index).item")
+            coder.archive(item.object, "\(key).\(index).item")
             switch result {
             case .success(let value):
                 coder.archive(value, "\(key).\(index).value")
@@ -49,10 +49,8 @@ final class JournalWriter {
     }
 
     /// Writes one result for each item, where success has no value.
-    func write<Key: NSObject & NSCoding>(
-        _ results: [(Key, Result<Void, any Error>)], _ key: String
-    ) throws {
-        try write(results.map { ($0.0, $0.1.map { NSNull() }) }, key)
+    func write<Item: JournalKey>(_ results: [ItemResult<Item, Void>], _ key: String) throws {
+        try write(results.map { ($0.item, $0.result.map { NSNull() }) }, key)
     }
 
     /// Writes an error with the public details of a `CKError`; causes are left out.
@@ -124,15 +122,14 @@ struct JournalReader {
         }
     }
 
-    func results<Key: NSObject & NSCoding, Value: NSObject & NSCoding>(
-        _ key: String, _ keyType: Key.Type, _ valueType: Value.Type, in assetFolder: AssetFolder
-    ) throws -> [(Key, Result<Value, any Error>)] {
+    func results<Item: JournalKey, Value: NSObject & NSCoding>(
+        _ key: String, in assetFolder: AssetFolder
+    ) throws -> [ItemResult<Item, Value>] {
         try (0..<count(key)).map { index in
-            guard let item = coder.archivedObject(keyType, "\(key).\(index).item") else {
-                throw OperationJournal.Damaged()
-            }
+            let object = coder.archivedObject(Item.Object.self, "\(key).\(index).item")
+            guard let item = object.map(Item.item) else { throw OperationJournal.Damaged() }
             if let error = error("\(key).\(index).error") { return (item, .failure(error)) }
-            guard let value = coder.archivedObject(valueType, "\(key).\(index).value") else {
+            guard let value = coder.archivedObject(Value.self, "\(key).\(index).value") else {
                 throw OperationJournal.Damaged()
             }
             if let record = value as? CKRecord {
@@ -142,10 +139,11 @@ struct JournalReader {
         }
     }
 
-    func results<Key: NSObject & NSCoding>(
-        _ key: String, _ keyType: Key.Type, in assetFolder: AssetFolder
-    ) throws -> [(Key, Result<Void, any Error>)] {
-        try results(key, keyType, NSNull.self, in: assetFolder).map { ($0.0, $0.1.map { _ in }) }
+    func results<Item: JournalKey>(
+        _ key: String, in assetFolder: AssetFolder
+    ) throws -> [ItemResult<Item, Void>] {
+        let results: [ItemResult<Item, NSNull>] = try results(key, in: assetFolder)
+        return results.map { ($0.item, $0.result.map { _ in }) }
     }
 
     /// Reads an error; nil when none was written.
@@ -197,4 +195,25 @@ extension CKRecord {
             state.values.sorted { $0.key < $1.key }.flatMap { $0.value.assets ?? [] }
         }
     }
+}
+
+/// What identifies an item of an operation, and the object that a journal has for it.
+protocol JournalKey {
+    associatedtype Object: NSObject & NSCoding
+
+    var object: Object { get }
+    static func item(_ object: Object) -> Self
+}
+
+extension JournalKey where Object == Self {
+    var object: Self { self }
+    static func item(_ object: Self) -> Self { object }
+}
+
+extension CKRecordID: JournalKey { typealias Object = CKRecordID }
+extension CKRecordZoneID: JournalKey { typealias Object = CKRecordZoneID }
+
+extension String: JournalKey {
+    var object: NSString { self as NSString }
+    static func item(_ object: NSString) -> String { object as String }
 }

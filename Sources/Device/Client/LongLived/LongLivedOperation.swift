@@ -21,6 +21,45 @@ protocol LongLivedOperation: CKDatabaseOperation {
     func tell(_ page: Page)
 }
 
+extension LongLivedOperation
+where Page: ItemsModification, Page.ItemID: JournalKey, Page.Item: NSObject & NSCoding {
+    // The files of saved assets are the app's own, and are stored with the arguments.
+    static func write(_ page: Page, to writer: JournalWriter) throws {
+        try writer.write(page.saves, "saves")
+        try writer.write(page.deletions, "deletions")
+    }
+
+    static func readPage(
+        from reader: JournalReader, assetFolder: AssetFolder
+    ) throws -> Page {
+        var page = Page()
+        page.saves = try reader.results("saves", in: assetFolder)
+        page.deletions = try reader.results("deletions", in: assetFolder)
+        return page
+    }
+}
+
+/// An operation that fetches items by ID, in one page.
+protocol LongLivedFetch: LongLivedOperation where Page == [ItemResult<ItemID, Item>] {
+    associatedtype ItemID: JournalKey, Sendable
+    associatedtype Item: NSObject, NSCoding, Sendable
+
+    /// The key of its results in a journal.
+    static var resultsKey: String { get }
+}
+
+extension LongLivedFetch {
+    static func write(_ page: Page, to writer: JournalWriter) throws {
+        try writer.write(page, resultsKey, keepsFiles: true)
+    }
+
+    static func readPage(
+        from reader: JournalReader, assetFolder: AssetFolder
+    ) throws -> Page {
+        try reader.results(resultsKey, in: assetFolder)
+    }
+}
+
 extension LongLivedOperation {
     /// Reports a page to the app after the one before has been processed.
     func hand(_ page: Page) async throws {
@@ -121,9 +160,9 @@ extension CKDatabaseOperation {
         } catch {
             // The operation itself needs no journal and runs without one (decision 12); the log
             // says so.
-            OperationFolder.log.warning(
+            OperationFolder.warn(
                 "This long-lived operation is not kept; make the folder of such operations writable.",
-                metadata: ["path": "\(folder.root.path)", "error": "\(error)"])
+                folder.root, error)
             return nil
         }
     }

@@ -17,7 +17,7 @@ struct OperationAccount: Hashable, Sendable {
 /// Names that begin with a dot belong to journals that are being created or removed. Other files
 /// that are not journals are left alone, are not listed, and are reported in the log.
 struct OperationFolder: Sendable {
-    static let log = Logger(label: "stratus.operations")
+    private static let log = Logger(label: "stratus.operations")
     /// Seconds that an operation's outcome is kept after its end, as Apple documents.
     static let outcomeSeconds: TimeInterval = 86_400
     /// Seconds from its start after which an operation that did not end is not sent again: the
@@ -34,6 +34,11 @@ struct OperationFolder: Sendable {
     init(root: URL?, world: CloudConnection.World) {
         self.root = root ?? FileKeyStore.dataFolder.appendingPathComponent("operations")
         self.world = world
+    }
+
+    /// Says in the log what could not be done with a file or folder of operations.
+    static func warn(_ sentence: Logger.Message, _ url: URL, _ error: any Error) {
+        log.warning(sentence, metadata: ["path": "\(url.path)", "error": "\(error)"])
     }
 
     // MARK: What is there
@@ -76,9 +81,8 @@ struct OperationFolder: Sendable {
             return try OperationJournal.description(in: url)
         } catch {
             // Treated as missing and logged, so that one damaged file does not hide the others.
-            Self.log.warning(
-                "What is kept of a long-lived operation cannot be read; remove it.",
-                metadata: ["path": "\(url.path)", "error": "\(error)"])
+            Self.warn(
+                "What is kept of a long-lived operation cannot be read; remove it.", url, error)
             return nil
         }
     }

@@ -176,9 +176,9 @@ final class OperationJournal: Sendable {
     }
 
     private func warn(_ error: any Error) {
-        OperationFolder.log.warning(
+        OperationFolder.warn(
             "A long-lived operation's outcome could not be written, and is not kept; make room.",
-            metadata: ["path": "\(folder.path)", "error": "\(error)"])
+            folder, error)
     }
 
     /// How the operation ended; nil when it did not, or when the file cannot be read.
@@ -221,9 +221,9 @@ final class OperationJournal: Sendable {
             try FileManager.default.moveItem(at: folder, to: gone)
             try FileManager.default.removeItem(at: gone)
         } catch {
-            OperationFolder.log.warning(
+            OperationFolder.warn(
                 "What is kept of a long-lived operation that ended cannot be removed; remove it.",
-                metadata: ["path": "\(folder.path)", "error": "\(error)"])
+                folder, error)
         }
     }
 

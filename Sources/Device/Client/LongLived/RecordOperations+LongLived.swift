@@ -28,25 +28,9 @@ extension CKModifyRecordsOperation: LongLivedOperation {
         isAtomic = reader.coder.decodeBool(forKey: "isAtomic")
         clientChangeTokenData = reader.coder.archivedData("clientChangeTokenData")
     }
-
-    // The files of saved assets are the app's own, and are stored with the arguments.
-    static func write(_ page: RecordsModification, to writer: JournalWriter) throws {
-        try writer.write(page.saves.map { ($0.recordID, $0.result) }, "saves")
-        try writer.write(page.deletions.map { ($0.recordID, $0.result) }, "deletions")
-    }
-
-    static func readPage(
-        from reader: JournalReader, assetFolder: AssetFolder
-    ) throws -> RecordsModification {
-        RecordsModification(
-            saves: try reader.results("saves", CKRecordID.self, CKRecord.self, in: assetFolder)
-                .map { ($0.0, $0.1) },
-            deletions: try reader.results("deletions", CKRecordID.self, in: assetFolder)
-                .map { ($0.0, $0.1) })
-    }
 }
 
-extension CKFetchRecordsOperation: LongLivedOperation {
+extension CKFetchRecordsOperation: LongLivedFetch {
     func writeArguments(to writer: JournalWriter) throws {
         try writer.write(recordIDs, "recordIDs")
         writer.coder.archive(desiredKeys, "desiredKeys")
@@ -59,18 +43,9 @@ extension CKFetchRecordsOperation: LongLivedOperation {
         isForCurrentUser = reader.coder.decodeBool(forKey: "isForCurrentUser")
     }
 
-    static func write(
-        _ page: [DatabaseSession.FetchedRecord], to writer: JournalWriter
-    ) throws {
-        try writer.write(page.map { ($0.recordID, $0.result) }, "records", keepsFiles: true)
-    }
-
-    static func readPage(
-        from reader: JournalReader, assetFolder: AssetFolder
-    ) throws -> [DatabaseSession.FetchedRecord] {
-        try reader.results("records", CKRecordID.self, CKRecord.self, in: assetFolder)
-            .map { ($0.0, $0.1) }
-    }
+    typealias ItemID = CKRecordID
+    typealias Item = CKRecord
+    static var resultsKey: String { "records" }
 }
 
 extension CKQueryOperation: LongLivedOperation {
@@ -91,8 +66,7 @@ extension CKQueryOperation: LongLivedOperation {
     }
 
     static func write(_ page: QueryPage, to writer: JournalWriter) throws {
-        try writer.write(
-            page.matches.map { ($0.recordID, $0.result) }, "matches", keepsFiles: true)
+        try writer.write(page.matches, "matches", keepsFiles: true)
         writer.coder.archive(page.cursor, "cursor")
     }
 
@@ -100,9 +74,7 @@ extension CKQueryOperation: LongLivedOperation {
         from reader: JournalReader, assetFolder: AssetFolder
     ) throws -> QueryPage {
         QueryPage(
-            matches: try reader.results(
-                "matches", CKRecordID.self, CKRecord.self, in: assetFolder
-            ).map { ($0.0, $0.1) },
+            matches: try reader.results("matches", in: assetFolder),
             cursor: reader.coder.archivedObject(CKQueryCursor.self, "cursor"))
     }
 }

@@ -15,60 +15,23 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     /// Succeeds unless the operation failed as a whole.
     public var acceptSharesResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldShareBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
-    private var oldCompletionBlock: (((any Error)?) -> Void)?
-    private var results: [(item: CKShare.Metadata, result: Result<CKShare, any Error>)] = []
+    var oldShareBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
 
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init(operationID: UUID().uuidString)
         self.shareMetadatas = shareMetadatas
     }
 
-    /// Ignored when ``perShareResultBlock`` is set.
-    @available(*, deprecated, message: "Use perShareResultBlock.")
-    public var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
-        get { oldShareBlock }
-        set { oldShareBlock = newValue }
-    }
-
-    /// Called at the end; the error is `partialFailure`, by the shares' links, when single ones
-    /// failed.
-    @available(*, deprecated, message: "Use acceptSharesResultBlock.")
-    public var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
         let results = try await containerSession.accept(shareMetadatas ?? [])
-        deliver {
-            self.results = results
-            self.forEach(results) { metadata, result in
-                if let block = self.perShareResultBlock {
-                    block(metadata, result)
-                } else {
-                    self.oldShareBlock?(metadata, result.success, result.failure)
-                }
-            }
+        deliver(results, errorKey: { $0.share.url.map { AnyHashable($0) } ?? AnyHashable($0) }) {
+            callBlock(self.perShareResultBlock, or: self.oldShareBlock, $0, $1)
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         acceptSharesResultBlock?(Result(error))
-        var errors: [AnyHashable: any Error] = [:]
-        for (metadata, result) in results {
-            let key = metadata.share.url.map { AnyHashable($0) } ?? AnyHashable(metadata)
-            errors[key] = result.failure
-        }
-        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perShareResultBlock = nil
-        acceptSharesResultBlock = nil
-        oldShareBlock = nil
-        oldCompletionBlock = nil
-        results = []
+        (perShareResultBlock, acceptSharesResultBlock, oldShareBlock) = (nil, nil, nil)
+        super.end(error)
     }
 }

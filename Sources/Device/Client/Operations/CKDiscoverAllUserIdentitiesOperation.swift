@@ -11,14 +11,6 @@ public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked
     public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
     public var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldCompletionBlock: (((any Error)?) -> Void)?
-
-    @available(*, deprecated, message: "Use discoverAllUserIdentitiesResultBlock.")
-    public var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
         let identities = try await containerSession.contacts()
         deliver {
@@ -26,15 +18,9 @@ public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         discoverAllUserIdentitiesResultBlock?(Result(error))
-        oldCompletionBlock?(error)
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        userIdentityDiscoveredBlock = nil
-        discoverAllUserIdentitiesResultBlock = nil
-        oldCompletionBlock = nil
+        (userIdentityDiscoveredBlock, discoverAllUserIdentitiesResultBlock) = (nil, nil)
+        super.end(error)
     }
 }

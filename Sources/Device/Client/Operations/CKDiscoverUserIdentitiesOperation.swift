@@ -14,17 +14,9 @@ public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Se
     public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
     public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldCompletionBlock: (((any Error)?) -> Void)?
-
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init(operationID: UUID().uuidString)
         self.userIdentityLookupInfos = userIdentityLookupInfos
-    }
-
-    @available(*, deprecated, message: "Use discoverUserIdentitiesResultBlock.")
-    public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -39,15 +31,9 @@ public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Se
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         discoverUserIdentitiesResultBlock?(Result(error))
-        oldCompletionBlock?(error)
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        userIdentityDiscoveredBlock = nil
-        discoverUserIdentitiesResultBlock = nil
-        oldCompletionBlock = nil
+        (userIdentityDiscoveredBlock, discoverUserIdentitiesResultBlock) = (nil, nil)
+        super.end(error)
     }
 }

@@ -25,20 +25,12 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
     public var fetchDatabaseChangesResultBlock:
         ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
 
-    private var oldCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    var oldChangesBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
     private var last: (token: CKServerChangeToken, moreComing: Bool)?
 
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init(operationID: UUID().uuidString)
         self.previousServerChangeToken = previousServerChangeToken
-    }
-
-    @available(*, deprecated, message: "Use fetchDatabaseChangesResultBlock.")
-    public var fetchDatabaseChangesCompletionBlock:
-        ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
-    {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -79,23 +71,20 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
         last = (page.token, page.moreComing)
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         if let error {
             fetchDatabaseChangesResultBlock?(.failure(error))
         } else if let last {
             fetchDatabaseChangesResultBlock?(.success((last.token, last.moreComing)))
         }
-        oldCompletionBlock?(last?.token, last?.moreComing ?? false, error)
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
+        oldChangesBlock?(last?.token, last?.moreComing ?? false, error)
         recordZoneWithIDChangedBlock = nil
         recordZoneWithIDWasDeletedBlock = nil
         recordZoneWithIDWasPurgedBlock = nil
         recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock = nil
         changeTokenUpdatedBlock = nil
         fetchDatabaseChangesResultBlock = nil
-        oldCompletionBlock = nil
+        oldChangesBlock = nil
+        super.end(error)
     }
 }

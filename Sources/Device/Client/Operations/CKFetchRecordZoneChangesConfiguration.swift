@@ -28,26 +28,28 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
                 desiredKeys: desiredKeys))
     }
 
+    private var values: State { state.withLock { $0 } }
+
     /// The token to start from; nil starts from the beginning.
     public var previousServerChangeToken: CKServerChangeToken? {
-        get { state.withLock { $0.token } }
+        get { values.token }
         set { state.withLock { $0.token = newValue } }
     }
 
     /// The maximum number of records in one answer; 0 lets the service decide.
     public var resultsLimit: Int {
-        get { state.withLock { $0.resultsLimit } }
+        get { values.resultsLimit }
         set { state.withLock { $0.resultsLimit = newValue } }
     }
 
     /// The fields to fetch; nil fetches all, an empty list only the system's.
     public var desiredKeys: [CKRecord.FieldKey]? {
-        get { state.withLock { $0.desiredKeys } }
+        get { values.desiredKeys }
         set { state.withLock { $0.desiredKeys = newValue } }
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {
-        CKFetchRecordZoneChangesConfiguration(state.withLock { $0 })
+        CKFetchRecordZoneChangesConfiguration(values)
     }
 
     public static var supportsSecureCoding: Bool { true }

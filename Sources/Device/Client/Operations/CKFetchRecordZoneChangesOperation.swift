@@ -46,11 +46,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     /// results.
     public var fetchRecordZoneChangesResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldRecordBlock: ((CKRecord) -> Void)?
-    private var oldZoneBlock:
-        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
-    private var oldCompletionBlock: (((any Error)?) -> Void)?
-    private var errors: [AnyHashable: any Error] = [:]
+    var oldRecordBlock: ((CKRecord) -> Void)?
+    var oldZoneBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
 
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
@@ -68,34 +65,6 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     ) {
         self.init(
             recordZoneIDs: recordZoneIDs, configurationsByRecordZoneID: optionsByRecordZoneID)
-    }
-
-    @available(*, deprecated, renamed: "configurationsByRecordZoneID")
-    public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
-        get { configurationsByRecordZoneID }
-        set { configurationsByRecordZoneID = newValue }
-    }
-
-    /// Ignored when ``recordWasChangedBlock`` is set.
-    @available(*, deprecated, message: "Use recordWasChangedBlock.")
-    public var recordChangedBlock: ((CKRecord) -> Void)? {
-        get { oldRecordBlock }
-        set { oldRecordBlock = newValue }
-    }
-
-    @available(*, deprecated, message: "Use recordZoneFetchResultBlock.")
-    public var recordZoneFetchCompletionBlock:
-        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
-    {
-        get { oldZoneBlock }
-        set { oldZoneBlock = newValue }
-    }
-
-    /// The error is `partialFailure` when single zones failed.
-    @available(*, deprecated, message: "Use fetchRecordZoneChangesResultBlock.")
-    public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -170,7 +139,7 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                     oldRecordBlock?(record)
                 }
             case .failed(let recordID, let error):
-                errors[recordID] = error
+                itemErrors[recordID] = error
                 recordWasChangedBlock?(recordID, .failure(error))
             case .deleted(let recordID, let recordType):
                 recordWithIDWasDeletedBlock?(recordID, recordType)
@@ -188,24 +157,19 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     }
 
     private func tell(_ zoneID: CKRecordZone.ID, failedWith error: CKError) {
-        errors[zoneID] = error
+        itemErrors[zoneID] = error
         recordZoneFetchResultBlock?(zoneID, .failure(error))
         oldZoneBlock?(zoneID, nil, nil, false, error)
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         fetchRecordZoneChangesResultBlock?(Result(error))
-        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
         recordWasChangedBlock = nil
         recordWithIDWasDeletedBlock = nil
         recordZoneChangeTokensUpdatedBlock = nil
         recordZoneFetchResultBlock = nil
         fetchRecordZoneChangesResultBlock = nil
-        (oldRecordBlock, oldZoneBlock, oldCompletionBlock) = (nil, nil, nil)
-        errors = [:]
+        (oldRecordBlock, oldZoneBlock) = (nil, nil)
+        super.end(error)
     }
 }

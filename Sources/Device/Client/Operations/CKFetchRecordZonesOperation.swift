@@ -13,7 +13,7 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
     /// Succeeds unless the operation failed as a whole.
     public var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+    var oldItemsBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
     private var results: [DatabaseSession.FetchedZone] = []
 
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
@@ -25,47 +25,26 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
         CKFetchRecordZonesOperation(operationID: UUID().uuidString)
     }
 
-    @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
-    public var fetchRecordZonesCompletionBlock:
-        (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
-    {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
         let session = session()
-        let results: [DatabaseSession.FetchedZone]
         if let recordZoneIDs {
-            results = try await session.zones(for: recordZoneIDs)
+            try await hand(try await session.zones(for: recordZoneIDs))
         } else {
-            results = try await session.zones()
+            try await hand(try await session.zones())
         }
-        try await hand(results)
     }
 
     func tell(_ page: [DatabaseSession.FetchedZone]) {
         results = page
-        forEach(page) { perRecordZoneResultBlock?($0.zoneID, $0.result) }
+        forEach(page) { perRecordZoneResultBlock?($0.item, $0.result) }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         fetchRecordZonesResultBlock?(Result(error))
-        guard let oldCompletionBlock else { return }
-        var zones: [CKRecordZone.ID: CKRecordZone] = [:]
-        var errors: [AnyHashable: any Error] = [:]
-        for (zoneID, result) in results {
-            zones[zoneID] = result.success
-            errors[zoneID] = result.failure
-        }
-        oldCompletionBlock(zones, error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perRecordZoneResultBlock = nil
-        fetchRecordZonesResultBlock = nil
-        oldCompletionBlock = nil
+        callBlock(oldItemsBlock, results, error)
+        (perRecordZoneResultBlock, fetchRecordZonesResultBlock) = (nil, nil)
+        oldItemsBlock = nil
         results = []
+        super.end(error)
     }
 }

@@ -17,8 +17,8 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
     /// Succeeds unless the operation failed as a whole.
     public var fetchRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldRecordBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
-    private var oldCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
+    var oldRecordBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
+    var oldItemsBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
     var isForCurrentUser = false
     private var results: [DatabaseSession.FetchedRecord] = []
 
@@ -32,21 +32,6 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
         let operation = CKFetchRecordsOperation(operationID: UUID().uuidString)
         operation.isForCurrentUser = true
         return operation
-    }
-
-    /// Ignored when ``perRecordResultBlock`` is set.
-    @available(*, deprecated, message: "Use perRecordResultBlock.")
-    public var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
-        get { oldRecordBlock }
-        set { oldRecordBlock = newValue }
-    }
-
-    /// Called at the end with what succeeded; the error is `partialFailure` when single records
-    /// failed.
-    @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
-    public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -75,24 +60,14 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         fetchRecordsResultBlock?(Result(error))
-        guard let oldCompletionBlock else { return }
-        var records: [CKRecord.ID: CKRecord] = [:]
-        var errors: [AnyHashable: any Error] = [:]
-        for (recordID, result) in results {
-            records[recordID] = result.success
-            errors[recordID] = result.failure
-        }
-        oldCompletionBlock(records, error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
+        callBlock(oldItemsBlock, results, error)
         perRecordProgressBlock = nil
         perRecordResultBlock = nil
         fetchRecordsResultBlock = nil
-        (oldRecordBlock, oldCompletionBlock) = (nil, nil)
+        (oldRecordBlock, oldItemsBlock) = (nil, nil)
         results = []
+        super.end(error)
     }
 }

@@ -20,58 +20,27 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
     /// Succeeds unless the operation failed as a whole.
     public var fetchShareMetadataResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
-    private var oldCompletionBlock: (((any Error)?) -> Void)?
-    private var results: [(item: URL, result: Result<CKShare.Metadata, any Error>)] = []
+    var oldMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
 
     public convenience init(shareURLs: [URL]) {
         self.init(operationID: UUID().uuidString)
         self.shareURLs = shareURLs
     }
 
-    /// Ignored when ``perShareMetadataResultBlock`` is set.
-    @available(*, deprecated, message: "Use perShareMetadataResultBlock.")
-    public var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
-        get { oldMetadataBlock }
-        set { oldMetadataBlock = newValue }
-    }
-
-    /// Called at the end; the error is `partialFailure`, by link, when single ones failed.
-    @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
-    public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
         let results = try await containerSession.shareMetadata(
             for: shareURLs ?? [],
             rootRecord: shouldFetchRootRecord ? (rootRecordDesiredKeys, ()) : nil)
-        deliver {
-            self.results = results
-            self.forEach(results) { url, result in
-                if let block = self.perShareMetadataResultBlock {
-                    block(url, result)
-                } else {
-                    self.oldMetadataBlock?(url, result.success, result.failure)
-                }
-            }
+        deliver(results) {
+            callBlock(self.perShareMetadataResultBlock, or: self.oldMetadataBlock, $0, $1)
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         fetchShareMetadataResultBlock?(Result(error))
-        var errors: [AnyHashable: any Error] = [:]
-        for (url, result) in results { errors[url] = result.failure }
-        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perShareMetadataResultBlock = nil
-        fetchShareMetadataResultBlock = nil
-        oldMetadataBlock = nil
-        oldCompletionBlock = nil
-        results = []
+        (perShareMetadataResultBlock, fetchShareMetadataResultBlock, oldMetadataBlock) = (
+            nil, nil, nil
+        )
+        super.end(error)
     }
 }

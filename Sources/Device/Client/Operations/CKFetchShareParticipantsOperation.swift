@@ -16,56 +16,28 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
     /// Succeeds unless the operation failed as a whole.
     public var fetchShareParticipantsResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldParticipantBlock: ((CKShare.Participant) -> Void)?
-    private var oldCompletionBlock: (((any Error)?) -> Void)?
-    private var results: [ContainerSession.FoundParticipant] = []
+    var oldParticipantBlock: ((CKShare.Participant) -> Void)?
 
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init(operationID: UUID().uuidString)
         self.userIdentityLookupInfos = userIdentityLookupInfos
     }
 
-    /// Ignored when ``perShareParticipantResultBlock`` is set.
-    @available(*, deprecated, message: "Use perShareParticipantResultBlock.")
-    public var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
-        get { oldParticipantBlock }
-        set { oldParticipantBlock = newValue }
-    }
-
-    /// Called at the end; the error is `partialFailure`, by lookup, when single ones failed.
-    @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
-    public var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
-        let results = try await containerSession.participants(for: userIdentityLookupInfos ?? [])
-        deliver {
-            self.results = results
-            self.forEach(results) { info, result in
-                if let block = self.perShareParticipantResultBlock {
-                    block(info, result)
-                } else if let participant = result.success {
-                    self.oldParticipantBlock?(participant)
-                }
+        let lookupInfos = userIdentityLookupInfos ?? []
+        deliver(try await containerSession.participants(for: lookupInfos)) { info, result in
+            if let block = self.perShareParticipantResultBlock {
+                block(info, result)
+            } else if let participant = result.success {
+                self.oldParticipantBlock?(participant)
             }
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         fetchShareParticipantsResultBlock?(Result(error))
-        var errors: [AnyHashable: any Error] = [:]
-        for (info, result) in results { errors[info] = result.failure }
-        oldCompletionBlock?(error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perShareParticipantResultBlock = nil
-        fetchShareParticipantsResultBlock = nil
+        (perShareParticipantResultBlock, fetchShareParticipantsResultBlock) = (nil, nil)
         oldParticipantBlock = nil
-        oldCompletionBlock = nil
-        results = []
+        super.end(error)
     }
 }

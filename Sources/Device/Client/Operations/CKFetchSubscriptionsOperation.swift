@@ -13,7 +13,7 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
     /// Succeeds unless the operation failed as a whole.
     public var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    var oldItemsBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
     private var results: [DatabaseSession.FetchedSubscription] = []
 
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
@@ -25,47 +25,26 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
         CKFetchSubscriptionsOperation(operationID: UUID().uuidString)
     }
 
-    @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
-    public var fetchSubscriptionCompletionBlock:
-        (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
-    {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
         let session = session()
-        let results: [DatabaseSession.FetchedSubscription]
         if let subscriptionIDs {
-            results = try await session.subscriptions(for: subscriptionIDs)
+            try await hand(try await session.subscriptions(for: subscriptionIDs))
         } else {
-            results = try await session.subscriptions()
+            try await hand(try await session.subscriptions())
         }
-        try await hand(results)
     }
 
     func tell(_ page: [DatabaseSession.FetchedSubscription]) {
         results = page
-        forEach(page) { perSubscriptionResultBlock?($0.subscriptionID, $0.result) }
+        forEach(page) { perSubscriptionResultBlock?($0.item, $0.result) }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         fetchSubscriptionsResultBlock?(Result(error))
-        guard let oldCompletionBlock else { return }
-        var subscriptions: [CKSubscription.ID: CKSubscription] = [:]
-        var errors: [AnyHashable: any Error] = [:]
-        for (identifier, result) in results {
-            subscriptions[identifier] = result.success
-            errors[identifier] = result.failure
-        }
-        oldCompletionBlock(subscriptions, error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perSubscriptionResultBlock = nil
-        fetchSubscriptionsResultBlock = nil
-        oldCompletionBlock = nil
+        callBlock(oldItemsBlock, results, error)
+        (perSubscriptionResultBlock, fetchSubscriptionsResultBlock) = (nil, nil)
+        oldItemsBlock = nil
         results = []
+        super.end(error)
     }
 }

@@ -13,18 +13,12 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
 
     public var fetchWebAuthTokenResultBlock: ((Result<String, any Error>) -> Void)?
 
-    private var oldCompletionBlock: ((String?, (any Error)?) -> Void)?
+    var oldTokenBlock: ((String?, (any Error)?) -> Void)?
     private var token: String?
 
     public convenience init(apiToken: String) {
         self.init(operationID: UUID().uuidString)
         self.apiToken = apiToken
-    }
-
-    @available(*, deprecated, message: "Use fetchWebAuthTokenResultBlock.")
-    public var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -39,19 +33,16 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
         deliver { self.token = token }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         let missing = CKError(.internalError, "The service answered no token.")
         let result: Result<String, any Error> =
             if let error { .failure(error) } else {
                 token.map { .success($0) } ?? .failure(missing)
             }
         fetchWebAuthTokenResultBlock?(result)
-        oldCompletionBlock?(result.success, result.failure)
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
+        oldTokenBlock?(result.success, result.failure)
         fetchWebAuthTokenResultBlock = nil
-        oldCompletionBlock = nil
+        oldTokenBlock = nil
+        super.end(error)
     }
 }

@@ -15,7 +15,7 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
     /// Succeeds unless the operation failed as a whole.
     public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+    var oldItemsBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
     private var outcome = ZonesModification()
 
     public convenience init(
@@ -24,14 +24,6 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
         self.init(operationID: UUID().uuidString)
         self.recordZonesToSave = recordZonesToSave
         self.recordZoneIDsToDelete = recordZoneIDsToDelete
-    }
-
-    @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
-    public var modifyRecordZonesCompletionBlock:
-        (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
-    {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -43,28 +35,16 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
 
     func tell(_ page: ZonesModification) {
         outcome = page
-        forEach(page.saves) { perRecordZoneSaveBlock?($0.zoneID, $0.result) }
-        forEach(page.deletions) { perRecordZoneDeleteBlock?($0.zoneID, $0.result) }
+        forEach(page.saves) { perRecordZoneSaveBlock?($0.item, $0.result) }
+        forEach(page.deletions) { perRecordZoneDeleteBlock?($0.item, $0.result) }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         modifyRecordZonesResultBlock?(Result(error))
-        guard let oldCompletionBlock else { return }
-        var errors: [AnyHashable: any Error] = [:]
-        for save in outcome.saves { errors[save.zoneID] = save.result.failure }
-        for deletion in outcome.deletions { errors[deletion.zoneID] = deletion.result.failure }
-        oldCompletionBlock(
-            outcome.saves.compactMap { $0.result.success },
-            outcome.deletions.compactMap { $0.result.failure == nil ? $0.zoneID : nil },
-            error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perRecordZoneSaveBlock = nil
-        perRecordZoneDeleteBlock = nil
-        modifyRecordZonesResultBlock = nil
-        oldCompletionBlock = nil
+        outcome.callBlock(oldItemsBlock, error)
+        (perRecordZoneSaveBlock, perRecordZoneDeleteBlock) = (nil, nil)
+        (modifyRecordZonesResultBlock, oldItemsBlock) = (nil, nil)
         outcome = ZonesModification()
+        super.end(error)
     }
 }

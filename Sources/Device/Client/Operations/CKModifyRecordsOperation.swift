@@ -37,8 +37,8 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     /// own results.
     public var modifyRecordsResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldRecordBlock: ((CKRecord, (any Error)?) -> Void)?
-    private var oldCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+    var oldRecordBlock: ((CKRecord, (any Error)?) -> Void)?
+    var oldItemsBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
     private var outcome = RecordsModification()
 
     public convenience init(
@@ -47,22 +47,6 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
         self.init(operationID: UUID().uuidString)
         self.recordsToSave = recordsToSave
         self.recordIDsToDelete = recordIDsToDelete
-    }
-
-    /// Ignored when ``perRecordSaveBlock`` is set.
-    @available(*, deprecated, message: "Use perRecordSaveBlock.")
-    public var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
-        get { oldRecordBlock }
-        set { oldRecordBlock = newValue }
-    }
-
-    /// Called at the end with what succeeded; the error is `partialFailure` when single records
-    /// failed.
-    @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
-    public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
-    {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -83,34 +67,24 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
             let record = save.result.success ?? record
             perRecordProgressBlock?(record, 1)
             if let perRecordSaveBlock {
-                perRecordSaveBlock(save.recordID, save.result)
+                perRecordSaveBlock(save.item, save.result)
             } else {
                 oldRecordBlock?(record, save.result.failure)
             }
         }
-        forEach(page.deletions) { perRecordDeleteBlock?($0.recordID, $0.result) }
+        forEach(page.deletions) { perRecordDeleteBlock?($0.item, $0.result) }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         modifyRecordsResultBlock?(Result(error))
-        guard let oldCompletionBlock else { return }
-        var errors: [AnyHashable: any Error] = [:]
-        for save in outcome.saves { errors[save.recordID] = save.result.failure }
-        for deletion in outcome.deletions { errors[deletion.recordID] = deletion.result.failure }
-        oldCompletionBlock(
-            outcome.saves.compactMap { $0.result.success },
-            outcome.deletions.compactMap { $0.result.failure == nil ? $0.recordID : nil },
-            error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
+        outcome.callBlock(oldItemsBlock, error)
         perRecordProgressBlock = nil
         perRecordSaveBlock = nil
         perRecordDeleteBlock = nil
         modifyRecordsResultBlock = nil
-        (oldRecordBlock, oldCompletionBlock) = (nil, nil)
+        (oldRecordBlock, oldItemsBlock) = (nil, nil)
         outcome = RecordsModification()
+        super.end(error)
     }
 }
 

@@ -14,8 +14,7 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
     /// Succeeds unless the operation failed as a whole.
     public var modifySubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)?
 
-    private var oldCompletionBlock:
-        (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
+    var oldItemsBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
     private var outcome = SubscriptionsModification()
 
     public convenience init(
@@ -27,14 +26,6 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
-    @available(*, deprecated, message: "Use modifySubscriptionsResultBlock.")
-    public var modifySubscriptionsCompletionBlock:
-        (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
-    {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
-    }
-
     override func perform() async throws {
         let outcome = try await session().modifySubscriptions(
             saving: subscriptionsToSave ?? [], deleting: subscriptionIDsToDelete ?? [])
@@ -43,28 +34,16 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
 
     func tell(_ page: SubscriptionsModification) {
         outcome = page
-        forEach(page.saves) { perSubscriptionSaveBlock?($0.subscriptionID, $0.result) }
-        forEach(page.deletions) { perSubscriptionDeleteBlock?($0.subscriptionID, $0.result) }
+        forEach(page.saves) { perSubscriptionSaveBlock?($0.item, $0.result) }
+        forEach(page.deletions) { perSubscriptionDeleteBlock?($0.item, $0.result) }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         modifySubscriptionsResultBlock?(Result(error))
-        guard let oldCompletionBlock else { return }
-        var errors: [AnyHashable: any Error] = [:]
-        for save in outcome.saves { errors[save.subscriptionID] = save.result.failure }
-        for one in outcome.deletions { errors[one.subscriptionID] = one.result.failure }
-        oldCompletionBlock(
-            outcome.saves.compactMap { $0.result.success },
-            outcome.deletions.compactMap { $0.result.failure == nil ? $0.subscriptionID : nil },
-            error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
-        perSubscriptionSaveBlock = nil
-        perSubscriptionDeleteBlock = nil
-        modifySubscriptionsResultBlock = nil
-        oldCompletionBlock = nil
+        outcome.callBlock(oldItemsBlock, error)
+        (perSubscriptionSaveBlock, perSubscriptionDeleteBlock) = (nil, nil)
+        (modifySubscriptionsResultBlock, oldItemsBlock) = (nil, nil)
         outcome = SubscriptionsModification()
+        super.end(error)
     }
 }

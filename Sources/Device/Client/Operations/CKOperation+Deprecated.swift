@@ -31,3 +31,208 @@ extension CKOperation {
         set { configuration.timeoutIntervalForResource = newValue }
     }
 }
+
+// MARK: Blocks of older code
+
+extension CKAcceptSharesOperation {
+    /// Ignored when ``perShareResultBlock`` is set.
+    @available(*, deprecated, message: "Use perShareResultBlock.")
+    public var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
+        get { oldShareBlock }
+        set { oldShareBlock = newValue }
+    }
+
+    /// Called at the end; the error is `partialFailure`, by the shares' links, when single ones
+    /// failed.
+    @available(*, deprecated, message: "Use acceptSharesResultBlock.")
+    public var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+}
+
+extension CKDiscoverAllUserIdentitiesOperation {
+    @available(*, deprecated, message: "Use discoverAllUserIdentitiesResultBlock.")
+    public var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+}
+
+extension CKDiscoverUserIdentitiesOperation {
+    @available(*, deprecated, message: "Use discoverUserIdentitiesResultBlock.")
+    public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+}
+
+extension CKFetchDatabaseChangesOperation {
+    @available(*, deprecated, message: "Use fetchDatabaseChangesResultBlock.")
+    public var fetchDatabaseChangesCompletionBlock:
+        ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+    {
+        get { oldChangesBlock }
+        set { oldChangesBlock = newValue }
+    }
+}
+
+extension CKFetchRecordZoneChangesOperation {
+    @available(*, deprecated, renamed: "configurationsByRecordZoneID")
+    public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
+        get { configurationsByRecordZoneID }
+        set { configurationsByRecordZoneID = newValue }
+    }
+
+    /// Ignored when ``recordWasChangedBlock`` is set.
+    @available(*, deprecated, message: "Use recordWasChangedBlock.")
+    public var recordChangedBlock: ((CKRecord) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    @available(*, deprecated, message: "Use recordZoneFetchResultBlock.")
+    public var recordZoneFetchCompletionBlock:
+        ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    {
+        get { oldZoneBlock }
+        set { oldZoneBlock = newValue }
+    }
+
+    /// The error is `partialFailure` when single zones failed.
+    @available(*, deprecated, message: "Use fetchRecordZoneChangesResultBlock.")
+    public var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+}
+
+extension CKFetchRecordZonesOperation {
+    @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
+    public var fetchRecordZonesCompletionBlock:
+        (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+    {
+        get { oldItemsBlock }
+        set { oldItemsBlock = newValue }
+    }
+}
+
+extension CKFetchRecordsOperation {
+    /// Ignored when ``perRecordResultBlock`` is set.
+    @available(*, deprecated, message: "Use perRecordResultBlock.")
+    public var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    /// Called at the end with what succeeded; the error is `partialFailure` when single records
+    /// failed.
+    @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
+    public var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
+        get { oldItemsBlock }
+        set { oldItemsBlock = newValue }
+    }
+}
+
+extension CKFetchShareMetadataOperation {
+    /// Ignored when ``perShareMetadataResultBlock`` is set.
+    @available(*, deprecated, message: "Use perShareMetadataResultBlock.")
+    public var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
+        get { oldMetadataBlock }
+        set { oldMetadataBlock = newValue }
+    }
+
+    /// Called at the end; the error is `partialFailure`, by link, when single ones failed.
+    @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
+    public var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+}
+
+extension CKFetchShareParticipantsOperation {
+    /// Ignored when ``perShareParticipantResultBlock`` is set.
+    @available(*, deprecated, message: "Use perShareParticipantResultBlock.")
+    public var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
+        get { oldParticipantBlock }
+        set { oldParticipantBlock = newValue }
+    }
+
+    /// Called at the end; the error is `partialFailure`, by lookup, when single ones failed.
+    @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
+    public var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
+        get { oldCompletionBlock }
+        set { oldCompletionBlock = newValue }
+    }
+}
+
+extension CKFetchSubscriptionsOperation {
+    @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
+    public var fetchSubscriptionCompletionBlock:
+        (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
+    {
+        get { oldItemsBlock }
+        set { oldItemsBlock = newValue }
+    }
+}
+
+extension CKFetchWebAuthTokenOperation {
+    @available(*, deprecated, message: "Use fetchWebAuthTokenResultBlock.")
+    public var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
+        get { oldTokenBlock }
+        set { oldTokenBlock = newValue }
+    }
+}
+
+extension CKModifyRecordZonesOperation {
+    @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
+    public var modifyRecordZonesCompletionBlock:
+        (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+    {
+        get { oldItemsBlock }
+        set { oldItemsBlock = newValue }
+    }
+}
+
+extension CKModifyRecordsOperation {
+    /// Ignored when ``perRecordSaveBlock`` is set.
+    @available(*, deprecated, message: "Use perRecordSaveBlock.")
+    public var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    /// Called at the end with what succeeded; the error is `partialFailure` when single records
+    /// failed.
+    @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
+    public var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+    {
+        get { oldItemsBlock }
+        set { oldItemsBlock = newValue }
+    }
+}
+
+extension CKModifySubscriptionsOperation {
+    @available(*, deprecated, message: "Use modifySubscriptionsResultBlock.")
+    public var modifySubscriptionsCompletionBlock:
+        (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
+    {
+        get { oldItemsBlock }
+        set { oldItemsBlock = newValue }
+    }
+}
+
+extension CKQueryOperation {
+    /// Ignored when ``recordMatchedBlock`` is set.
+    @available(*, deprecated, message: "Use recordMatchedBlock.")
+    public var recordFetchedBlock: ((CKRecord) -> Void)? {
+        get { oldRecordBlock }
+        set { oldRecordBlock = newValue }
+    }
+
+    @available(*, deprecated, message: "Use queryResultBlock.")
+    public var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)? {
+        get { oldCursorBlock }
+        set { oldCursorBlock = newValue }
+    }
+}

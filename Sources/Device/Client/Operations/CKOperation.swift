@@ -62,6 +62,11 @@ public class CKOperation: Operation, @unchecked Sendable {
     /// Source: Apple's page "longLivedOperationWasPersistedBlock".
     public var longLivedOperationWasPersistedBlock: (() -> Void)?
 
+    /// The completion block of older code, for operations where it takes only an error.
+    var oldCompletionBlock: (((any Error)?) -> Void)?
+    /// The errors of single items that were reported so far, for completion blocks of older code.
+    var itemErrors: [AnyHashable: any Error] = [:]
+
     /// The settings in effect: the operation's own, else its group's, else those of the database or
     /// container that it was added to.
     var effectiveConfiguration: CKOperationConfiguration.Values {
@@ -156,8 +161,7 @@ public class CKOperation: Operation, @unchecked Sendable {
         let error = failure
         keepEnd(error)
         callbackQueue.async {
-            self.report(error)
-            self.forgetBlocks()
+            self.end(error)
             self.forgetAtCompletion()
             self.forgetDependencies()
             self.finish()
@@ -210,18 +214,38 @@ public class CKOperation: Operation, @unchecked Sendable {
             "CKOperation itself does nothing; run an operation of a class below it.")
     }
 
-    /// Calls the result blocks, exactly once, on the callback queue.
-    func report(_ error: CKError?) {}
-
-    /// Releases the blocks and collected results, on the callback queue, after ``report(_:)``.
-    func forgetBlocks() {
+    /// Calls the result blocks, exactly once, then releases the blocks and what was collected for
+    /// them; on the callback queue.
+    func end(_ error: CKError?) {
+        oldCompletionBlock?(error ?? itemsFailure)
         longLivedOperationWasPersistedBlock = nil
+        oldCompletionBlock = nil
+        itemErrors = [:]
     }
+
+    /// The `partialFailure` of the items that failed; nil when none did.
+    var itemsFailure: CKError? { CKError.partialFailure(itemErrors) }
 
     /// Enqueues calls of item blocks. They are skipped once the operation was cancelled.
     func deliver(_ calls: @escaping @Sendable () -> Void) {
         callbackQueue.async {
             if !self.isCancelled { calls() }
+        }
+    }
+
+    /// Enqueues the calls of a block for the result of each item, and notes the errors.
+    ///
+    /// - Parameter key: what an error is under in the `partialFailure`; the item by default.
+    func deliver<Item: Hashable & Sendable, Value: Sendable>(
+        _ results: [ItemResult<Item, Value>],
+        errorKey key: @escaping @Sendable (Item) -> AnyHashable = { $0 },
+        to tell: @escaping @Sendable (Item, Result<Value, any Error>) -> Void
+    ) {
+        deliver {
+            self.forEach(results) { item, result in
+                self.itemErrors[key(item)] = result.failure
+                tell(item, result)
+            }
         }
     }
 

@@ -28,9 +28,8 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Called at the end, with a cursor when more matches may follow.
     public var queryResultBlock: ((Result<Cursor?, any Error>) -> Void)?
 
-    private var oldRecordBlock: ((CKRecord) -> Void)?
-    private var oldCompletionBlock: ((Cursor?, (any Error)?) -> Void)?
-    private var errors: [AnyHashable: any Error] = [:]
+    var oldRecordBlock: ((CKRecord) -> Void)?
+    var oldCursorBlock: ((Cursor?, (any Error)?) -> Void)?
     private var nextCursor: Cursor?
 
     public convenience init(query: CKQuery) {
@@ -41,19 +40,6 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     public convenience init(cursor: Cursor) {
         self.init(operationID: UUID().uuidString)
         self.cursor = cursor
-    }
-
-    /// Ignored when ``recordMatchedBlock`` is set.
-    @available(*, deprecated, message: "Use recordMatchedBlock.")
-    public var recordFetchedBlock: ((CKRecord) -> Void)? {
-        get { oldRecordBlock }
-        set { oldRecordBlock = newValue }
-    }
-
-    @available(*, deprecated, message: "Use queryResultBlock.")
-    public var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)? {
-        get { oldCompletionBlock }
-        set { oldCompletionBlock = newValue }
     }
 
     override func perform() async throws {
@@ -75,7 +61,7 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     func tell(_ page: QueryPage) {
         nextCursor = page.cursor
         forEach(page.matches) { recordID, result in
-            errors[recordID] = result.failure
+            itemErrors[recordID] = result.failure
             if let recordMatchedBlock {
                 recordMatchedBlock(recordID, result)
             } else if let record = result.success {
@@ -84,21 +70,17 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         if let error {
             queryResultBlock?(.failure(error))
         } else {
             queryResultBlock?(.success(nextCursor))
         }
-        oldCompletionBlock?(nextCursor, error ?? CKError.partialFailure(errors))
-    }
-
-    override func forgetBlocks() {
-        super.forgetBlocks()
+        oldCursorBlock?(nextCursor, error ?? itemsFailure)
         recordMatchedBlock = nil
         queryResultBlock = nil
-        (oldRecordBlock, oldCompletionBlock) = (nil, nil)
-        errors = [:]
+        (oldRecordBlock, oldCursorBlock) = (nil, nil)
+        super.end(error)
     }
 }
 

@@ -39,7 +39,9 @@ public final class CKShareRequestAccessOperation: CKOperation, @unchecked Sendab
         if isCancelled { throw CKError.cancelled }
     }
 
-    override func report(_ error: CKError?) {
+    override func end(_ error: CKError?) {
         shareAccessRequestResultBlock?(Result(error))
+        (perShareAccessRequestResultBlock, shareAccessRequestResultBlock) = (nil, nil)
+        super.end(error)
     }
 }

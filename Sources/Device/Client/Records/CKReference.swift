@@ -1,5 +1,4 @@
 import Foundation
-import StratusRecords
 
 /// A reference from a record to another one in the same database. `CKRecord.Reference` in code.
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
@@ -43,15 +42,5 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
         else { return nil }
         self.recordID = recordID
         self.action = action
-    }
-}
-
-extension CKReference {
-    /// The reference in the protocol's form.
-    var wireReference: Reference {
-        Reference(
-            recordName: recordID.recordName,
-            zoneID: ZoneID(name: recordID.zoneID.zoneName, ownerName: recordID.zoneID.ownerName),
-            action: action == .deleteSelf ? .deleteSelf : .none)
     }
 }

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusWire
 
 extension RecordID {
     public init(_ id: CKRecord.ID) {
@@ -21,5 +22,24 @@ extension CKRecordID {
 extension CKRecordZoneID {
     public convenience init(_ id: ZoneID) {
         self.init(known: id.name, ownerName: id.ownerName)
+    }
+}
+
+extension CKRecordZoneID {
+    /// The zone as a request names it: without the owner if that is the caller.
+    var dictionary: ZoneIDDictionary {
+        ZoneIDDictionary(
+            zoneName: zoneName,
+            ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
+    }
+}
+
+extension CKReference {
+    /// The reference in the protocol's form.
+    var wireReference: Reference {
+        Reference(
+            recordName: recordID.recordName,
+            zoneID: ZoneID(name: recordID.zoneID.zoneName, ownerName: recordID.zoneID.ownerName),
+            action: action == .deleteSelf ? .deleteSelf : .none)
     }
 }

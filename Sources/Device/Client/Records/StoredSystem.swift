@@ -3,34 +3,24 @@ import StratusWire
 
 /// The form of a record's system fields in the cache's file, JSON.
 package struct StoredSystem: WireObject {
-    var changeTag = ""
-    var createdMilliseconds: Int64?
-    var creatorRecordName: String?
-    var modifiedMilliseconds: Int64?
-    var modifierRecordName: String?
-    var shareRecordName: String?
+    private var system = RecordSnapshot.SystemFields(changeTag: "")
     /// Base64.
-    var sharing: String?
+    private var sharing: String?
 
     package mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-        try coder.required("recordChangeTag", &changeTag)
-        try coder.optional("created", &createdMilliseconds)
-        try coder.optional("createdBy", &creatorRecordName)
-        try coder.optional("modified", &modifiedMilliseconds)
-        try coder.optional("modifiedBy", &modifierRecordName)
-        try coder.optional("shareRecordName", &shareRecordName)
+        try coder.required("recordChangeTag", &system.changeTag)
+        try coder.optional("created", &system.createdMilliseconds)
+        try coder.optional("createdBy", &system.creatorRecordName)
+        try coder.optional("modified", &system.modifiedMilliseconds)
+        try coder.optional("modifiedBy", &system.modifierRecordName)
+        try coder.optional("shareRecordName", &system.shareRecordName)
         try coder.optional("sharing", &sharing)
     }
 
     package init() {}
 
     package init(_ system: RecordSnapshot.SystemFields) {
-        changeTag = system.changeTag
-        createdMilliseconds = system.createdMilliseconds
-        creatorRecordName = system.creatorRecordName
-        modifiedMilliseconds = system.modifiedMilliseconds
-        modifierRecordName = system.modifierRecordName
-        shareRecordName = system.shareRecordName
+        self.system = system
         sharing = system.sharing.map(Base64.text)
     }
 
@@ -44,10 +34,8 @@ package struct StoredSystem: WireObject {
     package var fields: RecordSnapshot.SystemFields? {
         let bytes = sharing.map { Base64.bytes($0) }
         guard bytes != .some(nil) else { return nil }
-        return RecordSnapshot.SystemFields(
-            changeTag: changeTag, createdMilliseconds: createdMilliseconds,
-            creatorRecordName: creatorRecordName, modifiedMilliseconds: modifiedMilliseconds,
-            modifierRecordName: modifierRecordName, shareRecordName: shareRecordName,
-            sharing: bytes.flatMap { $0 })
+        var fields = system
+        fields.sharing = bytes.flatMap { $0 }
+        return fields
     }
 }

@@ -24,9 +24,7 @@ public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, 
         return CKUserIdentityLookupInfo(info)
     }
 
-    public override func isEqual(_ object: Any?) -> Bool {
-        (object as? CKShareAccessRequester).map { $0.dictionary == dictionary } ?? false
-    }
+    public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
 
     public override var hash: Int { dictionary.hashValue }
 
@@ -36,14 +34,9 @@ public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, 
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
-        coder.archive(wire: dictionary, "identity")
-    }
+    public func encode(with coder: NSCoder) { dictionary.archive(with: coder) }
 
-    public convenience init?(coder: NSCoder) {
-        guard let dictionary = coder.archived(UserIdentityDictionary.self, "identity") else {
-            return nil
-        }
-        self.init(dictionary)
-    }
+    public convenience init?(coder: NSCoder) { self.init(archivedWith: coder) }
 }
+
+extension CKShareAccessRequester: WireObjectShowing {}

@@ -12,28 +12,21 @@ public final class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, 
         self.dictionary = dictionary
     }
 
-    public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary) }
-
-    public override func isEqual(_ object: Any?) -> Bool {
-        (object as? CKShareBlockedIdentity).map { $0.dictionary == dictionary } ?? false
-    }
+    public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
 
     public override var hash: Int { dictionary.hashValue }
 
     public override var description: String { "<CKShareBlockedIdentity: \(userIdentity)>" }
 
+    public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary) }
+
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
-        coder.archive(wire: dictionary, "identity")
-    }
+    public func encode(with coder: NSCoder) { dictionary.archive(with: coder) }
 
-    public convenience init?(coder: NSCoder) {
-        guard let dictionary = coder.archived(UserIdentityDictionary.self, "identity") else {
-            return nil
-        }
-        self.init(dictionary)
-    }
+    public convenience init?(coder: NSCoder) { self.init(archivedWith: coder) }
 }
+
+extension CKShareBlockedIdentity: WireObjectShowing {}

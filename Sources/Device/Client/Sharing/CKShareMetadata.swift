@@ -82,6 +82,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
             ])
     }
 
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKShareMetadata else { return false }
         return self === other
@@ -94,8 +96,6 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public override var description: String {
         "<CKShareMetadata: \(share.recordID), \(containerIdentifier)>"
     }
-
-    public func copy(with zone: NSZone? = nil) -> Any { self }
 
     // MARK: Archives
 

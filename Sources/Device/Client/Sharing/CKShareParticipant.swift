@@ -117,19 +117,16 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
-        coder.archive(wire: dictionary, "participant")
-    }
+    public func encode(with coder: NSCoder) { dictionary.archive(with: coder) }
 
-    public convenience init?(coder: NSCoder) {
-        guard let dictionary = coder.archived(ParticipantDictionary.self, "participant") else {
-            return nil
-        }
-        self.init(dictionary)
-    }
+    public convenience init?(coder: NSCoder) { self.init(archivedWith: coder) }
 }
 
-extension ParticipantDictionary {
+extension CKShareParticipant: WireObjectShowing {}
+
+extension ParticipantDictionary: ArchivedWireValue {
+    static var archiveKey: String { "participant" }
+
     /// Whether both are one person: by identifier, user record or address.
     func isSamePerson(as other: ParticipantDictionary) -> Bool {
         if role == .owner || other.role == .owner { return role == other.role }

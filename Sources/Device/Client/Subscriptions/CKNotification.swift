@@ -128,9 +128,7 @@ public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendab
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
-        coder.archive(text, "text")
-    }
+    public func encode(with coder: NSCoder) { coder.archive(text, "text") }
 
     public init?(coder: NSCoder) {
         guard let text = coder.archivedString("text") else { return nil }

@@ -41,9 +41,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
     @available(*, deprecated, message: "There are no contacts.")
     public var contactIdentifiers: [String] { [] }
 
-    public override func isEqual(_ object: Any?) -> Bool {
-        (object as? CKUserIdentity).map { $0.dictionary == dictionary } ?? false
-    }
+    public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
 
     public override var hash: Int { dictionary.hashValue }
 
@@ -57,28 +55,13 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
-        coder.archive(wire: dictionary, "identity")
-    }
+    public func encode(with coder: NSCoder) { dictionary.archive(with: coder) }
 
-    public convenience init?(coder: NSCoder) {
-        guard let dictionary = coder.archived(UserIdentityDictionary.self, "identity") else {
-            return nil
-        }
-        self.init(dictionary)
-    }
+    public convenience init?(coder: NSCoder) { self.init(archivedWith: coder) }
 }
 
-extension NSCoder {
-    /// Writes a value in the protocol's form.
-    func archive(wire value: some WireWritable, _ key: String) {
-        encode(Data(wireBytes(of: value)) as NSData, forKey: key)
-    }
-
-    /// Reads a value of the protocol; nil when the key is missing or its data damaged.
-    func archived<Value: WireReadable>(_ type: Value.Type, _ key: String) -> Value? {
-        guard let data = archivedData(key) else { return nil }
-        // A damaged archive decodes as nil, as everywhere in this module.
-        return try? readWire(type, from: [UInt8](data))
-    }
+extension UserIdentityDictionary: ArchivedWireValue {
+    static var archiveKey: String { "identity" }
 }
+
+extension CKUserIdentity: WireObjectShowing {}

@@ -50,9 +50,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
             userRecordName: userRecordID?.recordName)
     }
 
-    public override func isEqual(_ object: Any?) -> Bool {
-        (object as? CKUserIdentityLookupInfo).map { $0.dictionary == dictionary } ?? false
-    }
+    public override func isEqual(_ object: Any?) -> Bool { isSame(as: object) }
 
     public override var hash: Int { dictionary.hashValue }
 
@@ -65,18 +63,25 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
+    public func encode(with coder: NSCoder) { dictionary.archive(with: coder) }
+
+    public convenience init?(coder: NSCoder) { self.init(archivedWith: coder) }
+}
+
+extension CKUserIdentityLookupInfo: WireObjectShowing {}
+
+extension UserLookupInfo: ArchivedValue {
+    func archive(with coder: NSCoder) {
         coder.archive(emailAddress, "emailAddress")
         coder.archive(phoneNumber, "phoneNumber")
-        coder.archive(userRecordID?.recordName, "userRecordName")
+        coder.archive(userRecordName, "userRecordName")
     }
 
-    public convenience init?(coder: NSCoder) {
-        let dictionary = UserLookupInfo(
+    init?(archivedWith coder: NSCoder) {
+        self.init(
             emailAddress: coder.archivedString("emailAddress"),
             phoneNumber: coder.archivedString("phoneNumber"),
             userRecordName: coder.archivedString("userRecordName"))
-        guard dictionary != UserLookupInfo() else { return nil }
-        self.init(dictionary)
+        if isEmpty { return nil }
     }
 }

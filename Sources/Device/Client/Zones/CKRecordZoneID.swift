@@ -1,6 +1,5 @@
 import Foundation
 import StratusRecords
-import StratusWire
 
 /// Stands for the record name of the user who is signed in.
 public let CKCurrentUserDefaultName = ZoneID.currentUserName
@@ -78,14 +77,5 @@ public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable
         else { return nil }
         self.zoneName = zoneName
         self.ownerName = ownerName
-    }
-}
-
-extension CKRecordZoneID {
-    /// The zone as a request names it: without the owner if that is the caller.
-    var dictionary: ZoneIDDictionary {
-        ZoneIDDictionary(
-            zoneName: zoneName,
-            ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
     }
 }

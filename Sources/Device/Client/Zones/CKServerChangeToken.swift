@@ -22,9 +22,7 @@ public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sen
 
     public static var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
-        coder.archive(text, "text")
-    }
+    public func encode(with coder: NSCoder) { coder.archive(text, "text") }
 
     public init?(coder: NSCoder) {
         guard let text = coder.archivedString("text") else { return nil }

@@ -51,3 +51,17 @@ public struct KeptSignIn: Hashable, Sendable {
         self.init(id: lines[0], userRecordName: lines[1], webAuthToken: lines[2])
     }
 }
+
+/// The account that a key belongs to: a user in one environment of one container.
+public struct CloudKeyAccount: Hashable, Sendable {
+    public var container: String
+    public var environment: ContainerEnvironment
+    /// The user's record name.
+    public var user: String
+
+    public init(container: String, environment: ContainerEnvironment, user: String) {
+        self.container = container
+        self.environment = environment
+        self.user = user
+    }
+}
