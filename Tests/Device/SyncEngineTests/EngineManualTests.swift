@@ -174,6 +174,18 @@ import Testing
         #expect(seen.withLock { $0 } == [0])
     }
 
+    /// What is printed of an event is its name and its figures, not the enumeration around it.
+    @Test func eventPrintsItsNameAndFigures() async throws {
+        let (phone, _) = try await EngineWorld().pair()
+        phone.write("a", "2")
+        let texts = Mutex<[String]>([])
+        phone.whenEvent { event, _ in texts.withLock { $0.append("\(event)") } }
+        try await phone.engine.sendChanges()
+        let printed = texts.withLock { $0 }
+        #expect(printed.contains("<SentRecordZoneChanges: 1 saved, 0 deleted, failed []>"))
+        #expect(printed.allSatisfy { $0.hasPrefix("<") && $0.hasSuffix(">") })
+    }
+
     @Test func sendRespectsScope() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
