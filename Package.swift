@@ -333,14 +333,14 @@ let package = Package(
             dependencies: [
                 "ShoppingCore", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
                 "StratusSchema", "StratusService", "StratusSync", "StratusTesting", "StratusWire",
-                "AppDevice", "shopping",
+                "AppDevice", "shopping", "TestProcesses",
             ],
             path: "Tests/Apps/ShoppingTests"),
         .testTarget(
             name: "ShoppingWebTests",
             dependencies: [
-                "ShoppingCore", "ShoppingWeb", "StratusClient", "StratusTesting", asyncHTTPClient,
-                nio, nioHTTP,
+                "ShoppingCore", "ShoppingWeb", "StratusClient", "StratusTesting", "TestProcesses",
+                asyncHTTPClient, nio, nioHTTP,
             ],
             path: "Tests/Apps/ShoppingWebTests"),
         .testTarget(
@@ -348,8 +348,8 @@ let package = Package(
             dependencies: [
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
                 "StratusSchema",
-                "StratusService", "StratusStorage", "StratusTesting", "StratusWire", crypto, grdb,
-                jwtKit, logging,
+                "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
+                "TestProcesses", crypto, grdb, jwtKit, logging,
             ],
             path: "Tests/Server/ServiceTests"),
         .testTarget(
@@ -489,7 +489,7 @@ for target in package.targets where target.type == .test {
             name: "NotesTests",
             dependencies: [
                 "AppDevice", "CloudKit", "NotesCore", "StratusRuntime", "StratusSchema",
-                "StratusService", "StratusTesting", "StratusWire",
+                "StratusService", "StratusTesting", "StratusWire", "TestProcesses",
             ],
             path: "Tests/Apps/NotesTests"),
         // The files of the packages under Examples, which Scripts/test-packages builds as they are.

@@ -4,17 +4,24 @@ import Synchronization
 
 /// A storage in which a test does something before others' reads and writes of records.
 final class WatchedStorage: StorageEngine {
+    /// A read of records that is about to begin.
+    struct Read: Sendable {
+        var length: ReadLength
+        /// The type of what it returns.
+        var outcome: any Sendable.Type
+    }
+
     private let inner: SQLiteStorageEngine
-    private let beforeRead: @Sendable (ReadLength) async throws -> Void
-    private let beforeWrite: @Sendable () throws -> Void
+    private let beforeRead: @Sendable (Read) async throws -> Void
+    private let beforeWrite: @Sendable (DatabaseAddress) async throws -> Void
 
     /// - Parameters:
     ///   - beforeRead: What it throws, the read throws.
     ///   - beforeWrite: What it throws, the write throws.
     init(
-        _ inner: SQLiteStorageEngine,
-        beforeRead: @escaping @Sendable (ReadLength) async throws -> Void = { _ in },
-        beforeWrite: @escaping @Sendable () throws -> Void = {}
+        _ inner: SQLiteStorageEngine = .inMemory(world: .seeded(7)),
+        beforeRead: @escaping @Sendable (Read) async throws -> Void = { _ in },
+        beforeWrite: @escaping @Sendable (DatabaseAddress) async throws -> Void = { _ in }
     ) {
         self.inner = inner
         self.beforeRead = beforeRead
@@ -26,7 +33,7 @@ final class WatchedStorage: StorageEngine {
         let left = Mutex(writes)
         return WatchedStorage(
             inner,
-            beforeWrite: {
+            beforeWrite: { _ in
                 let isAlive = left.withLock { left in
                     left -= 1
                     return left >= 0
@@ -62,14 +69,14 @@ final class WatchedStorage: StorageEngine {
             _ length: ReadLength,
             _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
         ) async throws -> Outcome {
-            try await storage.beforeRead(length)
+            try await storage.beforeRead(Read(length: length, outcome: Outcome.self))
             return try await inner.read(length, body)
         }
 
         func writeRecords<Outcome: Sendable>(
             _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
         ) async throws -> Outcome {
-            try storage.beforeWrite()
+            try await storage.beforeWrite(address)
             return try await inner.writeRecords(body)
         }
     }

@@ -90,6 +90,14 @@ final class World: Sendable {
         return person
     }
 
+    /// Alice, at a service with limits that the test changes.
+    static func alice(
+        _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
+        limits change: (inout Limits) -> Void
+    ) async throws -> Person {
+        try await World(storage, limits: .with(change)).person("alice")
+    }
+
     var nobody: Person { Person(world: self, name: "", device: "kiosk", token: nil) }
 }
 

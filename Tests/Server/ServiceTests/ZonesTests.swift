@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func zonesAreLimitedAndNamedOncePerRequest() async throws {
-        let alice = try await World(limits: .with { $0.zonesPerDatabase = 3 }).person("alice")
+        let alice = try await World.alice { $0.zonesPerDatabase = 3 }
         let answer = try await alice.ask(
             ZonesModify.self,
             .init(operations: ["A", "B", "C"].map { .init(.create, zone($0)) }))

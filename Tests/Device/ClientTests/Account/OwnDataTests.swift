@@ -2,6 +2,7 @@ import Foundation
 import StratusClient
 import StratusService
 import StratusTesting
+import TestProcesses
 import Testing
 
 /// A person's whole data: as one archive, and gone.
@@ -88,24 +89,6 @@ import Testing
             #expect(bytes.count <= 1_000_000)
             pieces.add(bytes)
         }
-        let bytes = pieces.all.flatMap { $0 }
-        #expect(bytes.count % 512 == 0)
-        var files: [String: Data] = [:]
-        var offset = 0
-        func text(_ start: Int, _ count: Int) -> String {
-            String(
-                decoding: bytes[(offset + start)..<(offset + start + count)].prefix { $0 != 0 },
-                as: UTF8.self)
-        }
-        while offset < bytes.count, bytes[offset] != 0 {
-            let (folder, name) = (text(345, 155), text(0, 100))
-            let size = try #require(Int(text(124, 11), radix: 8))
-            #expect(text(257, 5) == "ustar")
-            let body = bytes[(offset + 512)..<(offset + 512 + size)]
-            files[folder.isEmpty ? name : folder + "/" + name] = Data(body)
-            offset += 512 + (size + 511) / 512 * 512
-        }
-        #expect(bytes.count - offset == 1_024)
-        return files
+        return try tarFiles(pieces.all.flatMap { $0 })
     }
 }

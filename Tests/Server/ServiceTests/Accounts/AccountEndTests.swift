@@ -5,6 +5,7 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 import Synchronization
+import TestProcesses
 import Testing
 
 @testable import StratusService
@@ -71,20 +72,7 @@ import Testing
             #expect(piece.count <= 1_000_000)
             bytes.withLock { $0 += piece }
         }
-        let tar = bytes.withLock { $0 }
-        var files: [String: String] = [:]
-        var offset = 0
-        func text(_ start: Int, _ count: Int) -> String {
-            String(
-                decoding: tar[(offset + start)..<(offset + start + count)].prefix { $0 != 0 },
-                as: UTF8.self)
-        }
-        while offset < tar.count, tar[offset] != 0 {
-            let size = try #require(Int(text(124, 11), radix: 8))
-            files[text(0, 100)] = text(512, size)
-            offset += 512 + (size + 511) / 512 * 512
-        }
-        return files
+        return try tarFiles(bytes.withLock { $0 }).mapValues { String(decoding: $0, as: UTF8.self) }
     }
 
     /// - Parameter isIndexed: Whether it is known by an index who made the records.

@@ -150,11 +150,19 @@ extension PasswordHash.Cost {
     ) async throws -> World {
         let world = world()
         #expect(try await refusal(world, form(), isNew: true) == nil)
-        for number in 0..<count {
-            let guess = form("ida@example.org", "guess \(number)", from: address(number))
-            #expect(try await refusal(world, guess)?.code == .wrong)
+        try await guess(count, at: world) {
+            form("ida@example.org", "guess \($0)", from: address($0))
         }
         return world
+    }
+
+    /// So many forms, all of which are wrong.
+    private func guess(
+        _ count: Int, at world: World, _ form: (Int) -> SignInForm
+    ) async throws {
+        for number in 0..<count {
+            #expect(try await refusal(world, form(number))?.code == .wrong)
+        }
     }
 
     @Test func passwordAttemptsAreLimitedPerAccount() async throws {
@@ -186,9 +194,8 @@ extension PasswordHash.Cost {
     /// Guesses from everywhere slow the account, but not where it was signed in to before.
     @Test func guessesAtAnAccountSpareWhereItWasSignedInTo() async throws {
         let world = try await worldAfterSignIn()
-        for number in 0..<30 {
-            let guess = form("ida@example.org", "guess \(number)", from: "203.0.113.\(number)")
-            #expect(try await refusal(world, guess)?.code == .wrong)
+        try await guess(30, at: world) {
+            form("ida@example.org", "guess \($0)", from: "203.0.113.\($0)")
         }
         let elsewhere = form(from: "198.51.100.1")
         #expect(try await refusal(world, elsewhere)?.code == .tooMany)
@@ -198,10 +205,7 @@ extension PasswordHash.Cost {
     /// So do the guesses of a neighbour behind the same address, at other accounts.
     @Test func guessesOfAnAddressSpareWhoSignedInThere() async throws {
         let world = try await worldAfterSignIn()
-        for number in 0..<60 {
-            let guess = form("user\(number)@example.org", "password1")
-            #expect(try await refusal(world, guess)?.code == .wrong)
-        }
+        try await guess(60, at: world) { form("user\($0)@example.org", "password1") }
         let another = form("user61@example.org", "password1")
         #expect(try await refusal(world, another)?.code == .tooMany)
         #expect(try await refusal(world, form()) == nil)
@@ -210,10 +214,7 @@ extension PasswordHash.Cost {
     /// Who signed in somewhere once does not let everybody there guess for ever.
     @Test func guessesWhereAnAccountIsKnownAreLimitedToo() async throws {
         let world = try await worldAfterSignIn()
-        for number in 0..<10 {
-            let guess = form("ida@example.org", "guess \(number)")
-            #expect(try await refusal(world, guess)?.code == .wrong)
-        }
+        try await guess(10, at: world) { form("ida@example.org", "guess \($0)") }
         #expect(try await refusal(world, form())?.code == .tooMany)
     }
 
@@ -237,10 +238,7 @@ extension PasswordHash.Cost {
 
     @Test func signInAttemptsAreLimitedPerAddress() async throws {
         let world = world()
-        for number in 0..<60 {
-            let guess = form("user\(number)@example.org", "password1")
-            #expect(try await refusal(world, guess)?.code == .wrong)
-        }
+        try await guess(60, at: world) { form("user\($0)@example.org", "password1") }
         let next = try await refusal(world, form("user61@example.org", "password1"))
         #expect(next?.code == .tooMany && next?.httpStatus == 429)
         let elsewhere = form("user62@example.org", "password1", from: "192.0.2.2")

@@ -85,12 +85,10 @@ import Testing
     }
 
     @Test func resultsLimitDeterminesPageLengthUpToMaximum() async throws {
-        let alice = try await World(
-            limits: .with {
-                $0.recordsPerPage = 3
-                $0.maximumRecordsPerPage = 5
-            }
-        ).person("alice")
+        let alice = try await World.alice {
+            $0.recordsPerPage = 3
+            $0.maximumRecordsPerPage = 5
+        }
         try await alice.makeZone("Trips")
         for number in 0..<8 {
             try await alice.modify([hut(.create, "r\(number)")], in: "Trips")
@@ -235,9 +233,9 @@ import Testing
     /// An answer is made in memory: large records make short pages, and every zone has one.
     @Test(arguments: Backend.allCases)
     func byteLimitShortensPages(_ backend: Backend) async throws {
-        let alice = try await World(
-            try backend.storage(), limits: .with { $0.changedBytesPerAnswer = 2_500 }
-        ).person("alice")
+        let alice = try await World.alice(try backend.storage()) {
+            $0.changedBytesPerAnswer = 2_500
+        }
         for name in ["Trips", "Other"] {
             try await alice.makeZone(name)
             for number in 0..<5 {

@@ -50,13 +50,10 @@ import Testing
 
     @Test(arguments: Backend.allCases)
     func ancestorRecordsAreLimitedByCountAndSize(_ backend: Backend) async throws {
-        let alice = try await World(
-            try backend.storage(),
-            limits: .with {
-                $0.ancestorChanges = 3
-                $0.ancestorBytes = 200
-            }
-        ).person("alice")
+        let alice = try await World.alice(try backend.storage()) {
+            $0.ancestorChanges = 3
+            $0.ancestorBytes = 200
+        }
         let first = try await alice.modify([hut(.create, "hut")])[0].record?.recordChangeTag
         try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
         #expect(try await conflict(alice, "hut", first)?.ancestorRecord != nil)

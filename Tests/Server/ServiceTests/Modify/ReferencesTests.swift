@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func referencesPerTargetAreLimited() async throws {
-        let alice = try await World(limits: .with { $0.sourcesPerTarget = 3 }).person("alice")
+        let alice = try await World.alice { $0.sourcesPerTarget = 3 }
         #expect(Limits().sourcesPerTarget == 750)
         try await alice.modify([hut(.create, "a"), hut(.create, "b")])
         let results = try await alice.modify(
@@ -122,12 +122,10 @@ import Testing
     }
 
     @Test func tooLargeCascadeRefusesItsRootOnly() async throws {
-        let alice = try await World(
-            limits: .with {
-                $0.recordsPerCascade = 3
-                $0.recordsPerLongCascade = 3
-            }
-        ).person("alice")
+        let alice = try await World.alice {
+            $0.recordsPerCascade = 3
+            $0.recordsPerLongCascade = 3
+        }
         try await alice.modify([hut(.create, "small"), hut(.create, "large")])
         try await alice.modify(
             (0..<4).map { hut(.create, "l\($0)", [owner("large")]) }
@@ -251,7 +249,7 @@ import Testing
     // MARK: Limits and places
 
     @Test func referencesPerRecordAreLimited() async throws {
-        let alice = try await World(limits: .with { $0.referencesPerRecord = 2 }).person("alice")
+        let alice = try await World.alice { $0.referencesPerRecord = 2 }
         try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
         let results = try await alice.modify([
             hut(.create, "a", [owners(["x", "y", "z"])]), hut(.create, "b", [owners(["x", "y"])]),
@@ -261,7 +259,7 @@ import Testing
 
     /// Merged, not just sent.
     @Test func mergedReferencesCountTowardTheLimit() async throws {
-        let alice = try await World(limits: .with { $0.referencesPerRecord = 2 }).person("alice")
+        let alice = try await World.alice { $0.referencesPerRecord = 2 }
         try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
         try await alice.modify([hut(.create, "a", [owners(["x", "y"])])])
         let result = try await alice.modify([hut(.forceUpdate, "a", [owner("z")])])
@@ -280,12 +278,10 @@ import Testing
     /// child of the list before; and so on.
     @Test(arguments: [true, false])
     func refusalChainRefusesEveryDeletion(_ hasCycles: Bool) async throws {
-        let alice = try await World(
-            limits: .with {
-                $0.recordsPerCascade = 300
-                $0.recordsPerLongCascade = 300
-            }
-        ).person("alice")
+        let alice = try await World.alice {
+            $0.recordsPerCascade = 300
+            $0.recordsPerLongCascade = 300
+        }
         let count = 100
         func list(_ number: Int) -> String { "list-\(number)" }
         try await alice.modify((0..<count).map { hut(.create, list($0)) })

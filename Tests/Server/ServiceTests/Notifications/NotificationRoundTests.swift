@@ -145,8 +145,7 @@ import Testing
 
     /// A subscription that was replaced under its name has not fired.
     @Test func replacedFiresOnceSubscriptionIsKept() async throws {
-        let storage = FlakyStorageEngine()
-        let world = World(storage, sleep: Self.never)
+        let world = World(sleep: Self.never)
         let phone = try await world.person("alice")
         let token = try await phone.at("tablet").listen()
         var once = Make.query("q")
@@ -164,7 +163,16 @@ import Testing
     // MARK: Failures and restarts
 
     @Test func failedDispatchRetriesWithBackoff() async throws {
-        let storage = FlakyStorageEngine()
+        let failures = Mutex(0)
+        let storage = WatchedStorage(beforeRead: { read in
+            // The reads of outbox events.
+            guard read.outcome == [OutboxRow].self else { return }
+            let fails = failures.withLock { failures in
+                defer { failures = max(0, failures - 1) }
+                return failures > 0
+            }
+            if fails { throw StorageError(.busy, "The test wants it so.") }
+        })
         let pauses = Mutex<[Double]>([])
         let world = World(
             storage,
@@ -176,7 +184,7 @@ import Testing
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         pauses.withLock { $0 = [] }
-        storage.failures.withLock { $0 = 3 }
+        failures.withLock { $0 = 3 }
         try await phone.modify([hut(.create, "a")])
         let received = try await world.service.nextNotification(
             pushToken: token, timeoutSeconds: 60)
@@ -235,54 +243,5 @@ import Testing
             for: DatabaseAddress(
                 world.address, .private(owner: try await world.person("bob").name)))
         #expect(try await store.read { try $0.outbox(limit: 9) }.isEmpty)
-    }
-}
-
-/// A storage whose reads of outbox events fail as often as it is told.
-private final class FlakyStorageEngine: StorageEngine {
-    let failures = Mutex(0)
-    private let inner = SQLiteStorageEngine.inMemory(world: .seeded(7))
-
-    var directory: any Directory { inner.directory }
-
-    func store(for address: DatabaseAddress) async throws -> any RecordStore {
-        FlakyStore(storage: self, inner: try await inner.store(for: address))
-    }
-
-    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
-        try await inner.blobs(for: address)
-    }
-
-    func databasesWithBlobs() async throws -> [DatabaseAddress] {
-        try await inner.databasesWithBlobs()
-    }
-
-    func databases() async throws -> [DatabaseAddress] { try await inner.databases() }
-    func close() async throws { try await inner.close() }
-
-    private struct FlakyStore: RecordStore {
-        let storage: FlakyStorageEngine
-        let inner: any RecordStore
-        var address: DatabaseAddress { inner.address }
-
-        func read<Outcome: Sendable>(
-            _ length: ReadLength,
-            _ body: @escaping @Sendable (any StoreReader) throws -> Outcome
-        ) async throws -> Outcome {
-            let isNotification = Outcome.self == [OutboxRow].self
-            let fails = storage.failures.withLock { failures in
-                guard isNotification, failures > 0 else { return false }
-                failures -= 1
-                return true
-            }
-            if fails { throw StorageError(.busy, "The test wants it so.") }
-            return try await inner.read(length, body)
-        }
-
-        func writeRecords<Outcome: Sendable>(
-            _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
-        ) async throws -> Outcome {
-            try await inner.writeRecords(body)
-        }
     }
 }

@@ -183,7 +183,7 @@ import Testing
 
     /// A device that does not listen gets fewer, until it has caught up.
     @Test func fullQueueDropsOldestAndHalvesItsCapacity() async throws {
-        let phone = try await World(limits: .with { $0.notificationsPerDevice = 4 }).person("alice")
+        let phone = try await World.alice { $0.notificationsPerDevice = 4 }
         let token = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.query("q")])
         for name in ["a", "b", "c", "d", "e"] { try await phone.modify([hut(.create, name)]) }

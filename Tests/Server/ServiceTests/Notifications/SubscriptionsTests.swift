@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test func subscriptionsPerUserAreLimited() async throws {
-        let alice = try await World(limits: .with { $0.subscriptionsPerUser = 1 }).person("alice")
+        let alice = try await World.alice { $0.subscriptionsPerUser = 1 }
         let results = try await alice.subscribe([
             Self.database("a"), Self.database("b"), Self.database("c"),
         ])

@@ -70,9 +70,9 @@ import Testing
         let other = Mutex<(@Sendable () async throws -> Void)?>(nil)
         let storage = WatchedStorage(
             .inMemory(),
-            beforeRead: { length in
+            beforeRead: { read in
                 // Indexes are looked at by the page; records are looked for in the zone.
-                guard length == .zone else { return }
+                guard read.length == .zone else { return }
                 let ask = other.withLock { other in
                     defer { other = nil }
                     return other

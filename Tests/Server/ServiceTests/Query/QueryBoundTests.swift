@@ -262,13 +262,10 @@ import Testing
     /// So many places that the rings around the middle are cut finely, some of them at one spot.
     @Test(arguments: Backend.allCases)
     func manyLocationsAreSortedByDistance(_ backend: Backend) async throws {
-        let alice = try await World(
-            try backend.storage(),
-            limits: .with {
-                $0.recordsSortedTogether = 20
-                $0.recordsScannedPerQuery = 500
-            }
-        ).person("alice")
+        let alice = try await World.alice(try backend.storage()) {
+            $0.recordsSortedTogether = 20
+            $0.recordsScannedPerQuery = 500
+        }
         var numbers = SeededNumbers(seed: 5)
         var places: [String: Location] = [:]
         for number in 0..<400 {

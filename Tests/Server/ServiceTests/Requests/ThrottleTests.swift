@@ -38,6 +38,16 @@ import Testing
         return count
     }
 
+    /// None of Alice's requests gets through for so many seconds, and one after some more.
+    private func expectNext(
+        _ throttle: Throttle, notWithinSeconds seconds: Double, butAfterAnother more: Double
+    ) {
+        clock.advance(seconds: seconds)
+        #expect(admitted(throttle, alice) == 0)
+        clock.advance(seconds: more)
+        #expect(admitted(throttle, alice) == 1)
+    }
+
     @Test func burstIsAdmittedThenTheRate() {
         let throttle = throttle()
         #expect(admitted(throttle, alice) == 20)
@@ -71,10 +81,7 @@ import Testing
         try throttle.admit(alice)
         throttle.charge(alice, 1_000_000)
         // Nobody owes more than a burst: 20 tokens and the one of the request.
-        clock.advance(seconds: 2)
-        #expect(admitted(throttle, alice) == 0)
-        clock.advance(seconds: 0.1)
-        #expect(admitted(throttle, alice) == 1)
+        expectNext(throttle, notWithinSeconds: 2, butAfterAnother: 0.1)
     }
 
     @Test func backwardClockKeepsTheTokens() {
@@ -100,10 +107,7 @@ import Testing
         for _ in 0..<1_000 { throttle.recordOutcome(of: alice, wasBad: true) }
         #expect(admitted(throttle, alice) == 1)
         // A thirty-second of ten a second: one in 3.2 seconds.
-        clock.advance(seconds: 3.1)
-        #expect(admitted(throttle, alice) == 0)
-        clock.advance(seconds: 0.2)
-        #expect(admitted(throttle, alice) == 1)
+        expectNext(throttle, notWithinSeconds: 3.1, butAfterAnother: 0.2)
     }
 
     @Test func goodRequestsAndTimeRestoreTheRate() {
@@ -205,57 +209,71 @@ import Testing
         #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
     }
 
+    /// Why a request with some credentials is refused.
+    private func code(
+        of world: World, from credentials: Credentials
+    ) async -> ServiceError.Code? {
+        do {
+            _ = try await world.service.respond(
+                to: ZonesList.self, .init(), from: credentials, at: world.address, scope: .private)
+            return nil
+        } catch {
+            return error.error.code
+        }
+    }
+
     /// Who guesses tokens is stopped before the directory is asked, ten times as fast as others.
     @Test func badCredentialsThrottleTheirAddress() async throws {
         let world = world()
         func answer(_ address: String) async -> ServiceError.Code? {
-            do {
-                _ = try await world.service.respond(
-                    to: ZonesList.self, .init(),
-                    from: Credentials(apiToken: "guess", networkAddress: address),
-                    at: world.address, scope: .private)
-                return nil
-            } catch {
-                return error.error.code
-            }
+            await code(of: world, from: Credentials(apiToken: "guess", networkAddress: address))
         }
         for _ in 0..<5 { #expect(await answer("10.0.0.1") == .authenticationFailed) }
         #expect(await answer("10.0.0.1") == .throttled)
         #expect(await answer("10.0.0.2") == .authenticationFailed)
     }
 
-    @Test func badRequestsThrottleTheirUser() async throws {
-        let world = world {
+    /// One that takes many bad requests before it slows their sender.
+    private func worldOfPatience() -> World {
+        world {
             $0.requestsInBurst = 1_000
             $0.requestsPerSecond = 8
             $0.badRequestsBeforePenalty = 10
         }
-        let alice = try await world.person("alice")
-        let bad = RecordsModify.Request(operations: [hut(.create, "a"), hut(.create, "a")])
+    }
+
+    /// Bad requests go on until somebody is throttled.
+    private func expectThrottling(
+        of person: Person, _ answer: () async -> ServiceError.Code?
+    ) async throws {
         var asked = 0
-        while await alice.refusal(RecordsModify.self, bad)?.error.code == .badRequest {
+        while await answer() == .badRequest {
             asked += 1
             try #require(asked < 1_000)
         }
         // 1,000 halved five times, less what was asked by then.
         #expect(asked < 100)
-        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
-        world.advance(seconds: 3_600)
+        #expect(await person.refusal(ZonesList.self, .init())?.error.code == .throttled)
+    }
+
+    @Test func badRequestsThrottleTheirUser() async throws {
+        let alice = try await worldOfPatience().person("alice")
+        let bad = RecordsModify.Request(operations: [hut(.create, "a"), hut(.create, "a")])
+        try await expectThrottling(of: alice) {
+            await alice.refusal(RecordsModify.self, bad)?.error.code
+        }
+        alice.world.advance(seconds: 3_600)
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
     /// What the transport refuses is counted for the sender as what the rules refuse is.
     @Test func refusedBodiesThrottleTheirSender() async throws {
-        let world = world {
-            $0.requestsInBurst = 1_000
-            $0.requestsPerSecond = 8
-            $0.badRequestsBeforePenalty = 10
-        }
-        let alice = try await world.person("alice")
+        let alice = try await worldOfPatience().person("alice")
         func answer() async -> ServiceError.Code? {
             do {
-                let admitted = try await world.service.receive(
-                    ZonesList.self, from: alice.credentials, at: world.address, scope: .private
+                let admitted = try await alice.world.service.receive(
+                    ZonesList.self, from: alice.credentials, at: alice.world.address,
+                    scope: .private
                 ).checkRate().admit()
                 let read = try await admitted.reading { () -> ZonesList.Request in
                     throw RequestFailure(.invalid("The body is too large."), unreadBody: .tooLarge)
@@ -266,13 +284,7 @@ import Testing
                 return (error as? RequestFailure)?.error.code
             }
         }
-        var asked = 0
-        while await answer() == .badRequest {
-            asked += 1
-            try #require(asked < 1_000)
-        }
-        #expect(asked < 100)
-        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+        try await expectThrottling(of: alice, answer)
     }
 
     /// A signature that no body could make good is refused before the body, and at the same price.
@@ -363,17 +375,11 @@ import Testing
     @Test func expiredSessionDoesNotSlowNeighbours() async throws {
         let world = world()
         func code(_ token: String) async -> ServiceError.Code? {
-            do {
-                _ = try await world.service.respond(
-                    to: ZonesList.self, .init(),
-                    from: Credentials(
-                        apiToken: ServiceSettings.developmentToken, webAuthToken: token,
-                        networkAddress: "10.0.0.1"),
-                    at: world.address, scope: .private)
-                return nil
-            } catch {
-                return error.error.code
-            }
+            await self.code(
+                of: world,
+                from: Credentials(
+                    apiToken: ServiceSettings.developmentToken, webAuthToken: token,
+                    networkAddress: "10.0.0.1"))
         }
         // More than one and a half a second, for a minute.
         var answered = 0

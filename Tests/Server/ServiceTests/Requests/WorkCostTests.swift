@@ -50,7 +50,7 @@ import Testing
 
     /// Filters and sort keys count together, in queries and in the queries of subscriptions.
     @Test func queryOfTooManyFiltersAndSortKeysIsRefused() async throws {
-        let alice = try await World(limits: .with { $0.filtersPerQuery = 5 }).person("alice")
+        let alice = try await World.alice { $0.filtersPerQuery = 5 }
         try await alice.modify([hut(.create, "a", [beds(3)])])
         func query(filters: Int, sorts: Int) -> QueryDictionary {
             QueryDictionary(

@@ -87,13 +87,10 @@ import Testing
     @Test(arguments: Backend.allCases) func recordTypeHasAFieldLimit(
         _ backend: Backend
     ) async throws {
-        let alice = try await World(
-            backend.storage(),
-            limits: .with {
-                $0.fieldsPerRecordType = 3
-                $0.recordTypesPerContainer = 2
-            }
-        ).person("alice")
+        let alice = try await World.alice(backend.storage()) {
+            $0.fieldsPerRecordType = 3
+            $0.recordTypesPerContainer = 2
+        }
         func hutWith(_ name: String, _ fields: [String]) -> RecordsModify.Operation {
             hut(.create, name, fields.map { text($0, "x") })
         }

@@ -10,27 +10,16 @@ import Testing
 /// Requests for access to shares: who may ask, who sees it, and how it is answered.
 @Suite struct AccessRequestTests {
     /// Ida shares a trail that takes requests; Di is invited to it. Bo, Cy and Eve are not.
-    private struct Trip {
-        let world: World
-        let ida: Person
-        let bo: Person
-        let cy: Person
-        let di: Person
-        let eve: Person
+    private struct Trip: SharedTrip {
+        let people: Travellers
         let link: String
-        var trips: ZoneIDDictionary { zone("Trips", of: ida) }
 
         init(
             _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
             allows: Bool? = true, limits: Limits = Limits()
         ) async throws {
-            world = World(storage, limits: limits)
-            ida = try await world.person("ida@example.org")
-            bo = try await world.person("bo@example.org")
-            cy = try await world.person("cy@example.org")
-            di = try await world.person("di@example.org")
-            eve = try await world.person("eve@example.org")
-            try await ida.makeZone("Trips")
+            people = try await Travellers(World(storage, limits: limits))
+            let (ida, di) = (people.ida, people.di)
             var operation = share(
                 .create, "S", of: "trail", participants: [invited(di, .readWrite)])
             operation.record.share?.allowsAccessRequests = allows

@@ -7,22 +7,13 @@ import Testing
 /// What a participant has of a share, and what others have not.
 @Suite struct SharedDatabaseTests {
     /// Ida shares a trail with a hut; Bo is invited to write, Cy to read.
-    private struct Trip {
-        let world: World
-        let ida: Person
-        let bo: Person
-        let cy: Person
-        let eve: Person
+    private struct Trip: SharedTrip {
+        let people: Travellers
         let link: String
-        var trips: ZoneIDDictionary { zone("Trips", of: ida) }
 
         init(permission: SharePermission = .none, limits: Limits = Limits()) async throws {
-            world = World(limits: limits)
-            ida = try await world.person("ida@example.org")
-            bo = try await world.person("bo@example.org")
-            cy = try await world.person("cy@example.org")
-            eve = try await world.person("eve@example.org")
-            try await ida.makeZone("Trips")
+            people = try await Travellers(World(limits: limits))
+            let (ida, cy) = (people.ida, people.cy)
             let made = try await ida.modify(
                 [
                     hut(.create, "trail", [beds(1)]),
