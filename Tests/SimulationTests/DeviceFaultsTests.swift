@@ -63,18 +63,7 @@ import Testing
         let world = SeededWorld(seed: 7)
         try await world.run {
             let cloud = TestCloud(seeded: world)
-            var caches: [CloudCache] = []
-            for device in ["phone", "tablet"] {
-                let clock = world.world(device)
-                caches.append(
-                    try CloudCache(
-                        memory: MemoryCacheFile(),
-                        container: CKContainer(
-                            identifier: "iCloud.org.example.Lists",
-                            connection: try await cloud.connect(
-                                user: "alice", device: device, world: clock)),
-                        scopes: [.private], world: clock))
-            }
+            let caches = try await cloud.caches(in: world, scopes: [.private])
             let faults = cloud.faults(on: "tablet")
             let id = CKRecord.ID(
                 recordName: "milk", zoneID: CKRecordZone.ID(zoneName: "List"))

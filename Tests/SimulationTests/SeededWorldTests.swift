@@ -136,20 +136,7 @@ import Testing
         try bytes.write(to: picture)
         let world = SeededWorld(seed: 7)
         try await world.run {
-            let cloud = TestCloud(seeded: world)
-            var caches: [CloudCache] = []
-            for device in ["phone", "tablet"] {
-                let clock = world.world(device)
-                let connection = try await cloud.connect(
-                    user: "alice", device: device, world: clock)
-                caches.append(
-                    try CloudCache(
-                        memory: MemoryCacheFile(
-                            assetFolder: folder.appendingPathComponent(device)),
-                        container: CKContainer(
-                            identifier: "iCloud.org.example.Lists", connection: connection),
-                        world: clock))
-            }
+            let caches = try await TestCloud(seeded: world).caches(in: world, assetsIn: folder)
             let id = CKRecord.ID(
                 recordName: "milk", zoneID: CKRecordZone.ID(zoneName: "List"))
             let item = CKRecord(recordType: "Item", recordID: id)

@@ -56,10 +56,7 @@ struct NoteConflictTests {
     /// A save whose answer was lost is no other person's edit.
     @Test func lostAnswerIsNoConflict() async throws {
         let world = try NotesWorld()
-        let phone = try await world.open("phone")
-        try await phone.save("one")
-        world.cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
-        try await phone.app.type("two")
+        let phone = try await world.openTyping(beforeFault: .dropConnectionAfterCommit)
         await phone.app.sync()
         #expect(await phone.status.error != nil)
         await phone.app.sync()
@@ -83,7 +80,7 @@ struct NoteConflictTests {
             let record = try await phone.container.privateCloudDatabase.record(
                 for: CKRecord.ID(
                     recordName: "note", zoneID: CKRecordZone(zoneName: "note-zone").zoneID))
-            let file = world.folder.appendingPathComponent(text)
+            let file = URL(fileURLWithPath: world.folder.path + "/" + text)
             try Data(text.utf8).write(to: file)
             record["text"] = CKAsset(fileURL: file)
             _ = try await phone.container.privateCloudDatabase.save(record)

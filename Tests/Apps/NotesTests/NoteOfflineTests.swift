@@ -28,10 +28,7 @@ struct NoteOfflineTests {
 
     @Test func lostServiceIsTriedAgainByItself() async throws {
         let world = try NotesWorld()
-        let phone = try await world.open("phone")
-        try await phone.save("one")
-        world.cloud.faults.next(of: RecordsModify.self, .dropConnectionBeforeCommit)
-        try await phone.app.type("two")
+        let phone = try await world.openTyping(beforeFault: .dropConnectionBeforeCommit)
         // The typing timer fires and is done with: from here on nothing is left but the retry.
         await phone.typingPauses()
         await phone.wait {

@@ -5,6 +5,7 @@ import StratusService
 import StratusTesting
 import StratusWire
 import Synchronization
+import TestProcesses
 
 /// A cloud in this process, one clock that stands still until a test moves it, and a folder for each device.
 final class NotesWorld: Sendable {
@@ -12,18 +13,11 @@ final class NotesWorld: Sendable {
 
     let clock = TestClock()
     let cloud: TestCloud
-    let folder: URL
+    let folder: TemporaryFolder
 
     init(cloud: TestCloud = TestCloud()) throws {
         self.cloud = cloud
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("notes-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        // A leftover in the temporary folder fails no test.
-        try? FileManager.default.removeItem(at: folder)
+        folder = try TemporaryFolder()
     }
 
     /// - Parameters:
@@ -42,7 +36,7 @@ final class NotesWorld: Sendable {
         _ device: String, _ container: CKContainer, owner: String? = nil, version: Int = 1,
         isStarted: Bool = true
     ) async throws -> NoteDevice {
-        let path = folder.appendingPathComponent(device).path
+        let path = folder.path + "/" + device
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
@@ -52,6 +46,15 @@ final class NotesWorld: Sendable {
         let opened = NoteDevice(app: app, container: container, path: path, clock: clock)
         if isStarted { await app.start() }
         return opened
+    }
+
+    /// A phone that has saved "one" and typed "two", the save of which will meet a fault.
+    func openTyping(beforeFault fault: CloudFaults.Effect) async throws -> NoteDevice {
+        let phone = try await open("phone")
+        try await phone.save("one")
+        cloud.faults.next(of: RecordsModify.self, fault)
+        try await phone.app.type("two")
+        return phone
     }
 
     /// Waits until every fault has met its request; the test's time limit ends it else.

@@ -10,9 +10,7 @@ struct CompactionStoreTests {
     private let world: ShoppingWorld
     private let day: Int64 = 86_400_000
 
-    init() throws {
-        world = try ShoppingWorld()
-    }
+    init() throws { world = try ShoppingWorld() }
 
     /// The names of the records that the service has of a list.
     private func recordsAtService(_ listID: ListID) async throws -> [String: CKRecord] {
@@ -25,11 +23,19 @@ struct CompactionStoreTests {
             })
     }
 
+    /// A list with milk and bread that both have, and its milk, which one of them has ticked.
+    private func shared(
+        _ phone: ShoppingStore, _ tablet: ShoppingStore, tickedBy device: ShoppingStore
+    ) async throws -> (ListID, milk: String) {
+        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
+        let milk = try #require(await device.list(weekly)?.items.first?.id)
+        try await device.perform([.tick(itemID: milk)], in: weekly)
+        return (weekly, milk)
+    }
+
     @Test func uploadCompactsOldEntriesAndActivityStays() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
-        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
-        let milk = try #require(await phone.list(weekly)?.items.first?.id)
-        try await phone.perform([.tick(itemID: milk)], in: weekly)
+        let (weekly, milk) = try await shared(phone, tablet, tickedBy: phone)
         try await phone.sync()
         try await tablet.sync()
         let before = try await recordsAtService(weekly)
@@ -122,9 +128,7 @@ struct CompactionStoreTests {
     /// What was made long ago and came just now stays: the others have not seen it yet.
     @Test func entryThatCameLateIsNotOld() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
-        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
-        let milk = try #require(await tablet.list(weekly)?.items.first?.id)
-        try await tablet.perform([.tick(itemID: milk)], in: weekly)
+        let (weekly, _) = try await shared(phone, tablet, tickedBy: tablet)
         world.pass(milliseconds: 20 * day)
         // Its upload compacts, too.
         try await tablet.sync()
@@ -154,9 +158,7 @@ struct CompactionStoreTests {
 
     @Test func deviceAwayForLongFetchesEverythingAgain() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
-        let weekly = try await world.share("Groceries", ["Milk", "Bread"], phone, tablet)
-        let milk = try #require(await phone.list(weekly)?.items.first?.id)
-        try await phone.perform([.tick(itemID: milk)], in: weekly)
+        let (weekly, milk) = try await shared(phone, tablet, tickedBy: phone)
         try await phone.sync()
         try await tablet.perform([.add(names: ["Eggs"], afterItemID: milk)], in: weekly)
         world.pass(milliseconds: 20 * day)

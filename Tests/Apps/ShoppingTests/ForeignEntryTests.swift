@@ -8,12 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ForeignEntryTests {
     private let world: ShoppingWorld
-    private let alice = "alice@example.org"
-    private let bob = "bob@example.org"
 
-    init() throws {
-        world = try ShoppingWorld()
-    }
+    init() throws { world = try ShoppingWorld() }
 
     /// Alice's list with milk and bread, and where Bob sees it, by his app and without one.
     private struct Shared {
@@ -33,18 +29,10 @@ struct ForeignEntryTests {
     }
 
     private func shared() async throws -> Shared {
-        let phone = try await world.open("phone", user: alice)
-        let bobs = try await world.open("bobs", user: bob)
-        try await bobs.sync()
-        let weekly = try await phone.create(title: "Groceries")
-        try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)
-        try await phone.share(weekly)
-        let his = try await bobs.join(
-            try #require(try await phone.invite([bob], to: weekly).link))
-        try await phone.sync()
+        let (phone, bobs, own, his) = try await world.joined()
         return Shared(
-            phone: phone, bobs: bobs, own: weekly, his: his,
-            database: try await world.container("program", user: bob).sharedCloudDatabase)
+            phone: phone, bobs: bobs, own: own, his: his,
+            database: try await world.container("program", user: world.bob).sharedCloudDatabase)
     }
 
     private func now() -> Date {
@@ -108,7 +96,7 @@ struct ForeignEntryTests {
                 .remove(itemID: "early"),
             ], in: own)
         try await phone.sync()
-        let tablet = try await world.open("tablet", user: alice)
+        let tablet = try await world.open("tablet", user: world.alice)
         try await tablet.sync()
         let items = try #require(await tablet.list(own)).items
         #expect(items.map(\.text) == (await phone.list(own)?.items.map(\.text)))
@@ -158,7 +146,7 @@ struct ForeignEntryTests {
             for: CKRecord.ID(recordName: milk.id, zoneID: shared.his.zoneID))
         record["value"] = "Poison"
         try await shared.database.save(record)
-        let tablet = try await world.open("tablet", user: alice)
+        let tablet = try await world.open("tablet", user: world.alice)
         try await tablet.sync()
         let item = try #require(await tablet.list(shared.own)?.items.first { $0.name == "Poison" })
         let him = try #require(await tablet.sharing(of: shared.own)?.people.first { !$0.isMe })
@@ -198,7 +186,7 @@ struct ForeignEntryTests {
         second.setParent(shared.his.rootID)
         second[ShoppingRecord.titleField] = "Stolen"
         try await shared.database.save(second)
-        let tablet = try await world.open("tablet", user: alice)
+        let tablet = try await world.open("tablet", user: world.alice)
         for store in [shared.phone, tablet, shared.bobs] { try await store.sync() }
         let list = try #require(await shared.phone.list(shared.own))
         #expect(list.title == "Groceries")
@@ -212,8 +200,8 @@ struct ForeignEntryTests {
     }
 
     @Test func shareOfAnotherAppIsNotJoined() async throws {
-        let bobs = try await world.open("bobs", user: bob)
-        let database = try await world.container("trips", user: alice).privateCloudDatabase
+        let bobs = try await world.open("bobs", user: world.bob)
+        let database = try await world.container("trips", user: world.alice).privateCloudDatabase
         let zone = CKRecordZone(zoneName: "Trips")
         try await database.save(zone)
         let trip = CKRecord(
@@ -225,7 +213,7 @@ struct ForeignEntryTests {
         let link = try #require(stored?.url)
         let refusal = await #expect(throws: SharingRefused.self) { try await bobs.join(link) }
         #expect(refusal?.reason == .noList)
-        let his = try await world.container("look", user: bob).sharedCloudDatabase
+        let his = try await world.container("look", user: world.bob).sharedCloudDatabase
         #expect(try await his.allRecordZones().isEmpty)
     }
 }

@@ -7,6 +7,7 @@ import StratusSchema
 import StratusService
 import StratusTesting
 import Synchronization
+import TestProcesses
 import Testing
 
 /// The app in production, where nothing comes into being by a save.
@@ -26,36 +27,18 @@ struct ProductionTests {
     /// A container in production with a schema, and the devices of two people.
     private final class Deployed: Sendable {
         let cloud: TestCloud
-        let folder: URL
-        private let milliseconds: DeviceTime
-
-        private final class DeviceTime: Sendable {
-            let now = Mutex<Int64>(1_750_000_000_000)
-        }
+        let folder: TemporaryFolder
+        private let clock = DeviceClock(1_750_000_000_000)
 
         init(_ schema: String) async throws {
-            let time = DeviceTime()
-            milliseconds = time
-            var world = World.live
-            world.nowMilliseconds = { time.now.withLock { $0 } }
-            var settings = ServiceSettings(isForDevelopment: true, world: world)
-            settings.limits.webAuthTokenSeconds = 1e9
-            settings.limits.staySignedInSeconds = 1e9
-            cloud = TestCloud(settings: settings)
+            cloud = TestCloud.lasting(clock)
+            folder = try TemporaryFolder()
             let schemas = cloud.service.schemaDeployment(of: identifier)
             try await schemas.replace(with: try ContainerSchema(text: schema))
             _ = try await schemas.deploy()
-            folder = FileManager.default.temporaryDirectory
-                .appendingPathComponent("shopping-production-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
 
-        deinit {
-            // A leftover in the temporary folder fails no test.
-            try? FileManager.default.removeItem(at: folder)
-        }
-
-        func pass(milliseconds passed: Int64) { milliseconds.now.withLock { $0 += passed } }
+        func pass(milliseconds passed: Int64) { clock.milliseconds.withLock { $0 += passed } }
 
         func open(_ device: String, _ user: String) async throws -> ShoppingStore {
             let session = try await cloud.service.signInForDevelopment(user: user)
@@ -64,11 +47,11 @@ struct ProductionTests {
                     service: cloud.service, webAuthToken: session.webAuthToken, device: device),
                 environment: .production, hasAccount: true, deviceID: device,
                 keyStore: cloud.keyStore)
-            let time = milliseconds
+            let clock = clock
             return try await ShoppingStore.open(
-                path: folder.appendingPathComponent("\(device).sqlite").path,
+                path: folder.path + "/\(device).sqlite",
                 container: CKContainer(identifier: identifier, connection: connection),
-                device: device, author: user, clock: { time.now.withLock { $0 } })
+                device: device, author: user, clock: { clock.milliseconds.withLock { $0 } })
         }
     }
 
@@ -111,7 +94,7 @@ struct ProductionTests {
         try await bobs.sync()
         var problems: [String] = []
         func check(_ isRight: Bool, _ problem: String) { if !isRight { problems.append(problem) } }
-        let picture = deployed.folder.appendingPathComponent("milk.jpg")
+        let picture = URL(fileURLWithPath: deployed.folder.path + "/milk.jpg")
         try Data("a picture".utf8).write(to: picture)
         let weekly = try await phone.create(title: "Groceries")
         try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)

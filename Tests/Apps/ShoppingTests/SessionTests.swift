@@ -12,12 +12,8 @@ struct SessionTests {
     private let world: ShoppingWorld
     private let path = FileManager.default.temporaryDirectory
         .appendingPathComponent("shopping-\(UUID().uuidString)").path
-    private let alice = "alice@example.org"
-    private let bob = "bob@example.org"
 
-    init() throws {
-        world = try ShoppingWorld()
-    }
+    init() throws { world = try ShoppingWorld() }
 
     private func session(_ store: ShoppingStore, user: String) async throws -> ShoppingSession {
         let account = Account(
@@ -30,19 +26,19 @@ struct SessionTests {
 
     /// Bob's own list, and one of Alice's that he has joined; then she calls it the same as his.
     @Test func listOfAnotherPersonIsNotTakenForOnesOwn() async throws {
-        defer { try? FileManager.default.removeItem(atPath: path + bob) }
-        let phone = try await world.open("phone", user: alice)
-        let bobs = try await world.open("bobs", user: bob)
+        defer { try? FileManager.default.removeItem(atPath: path + world.bob) }
+        let phone = try await world.open("phone", user: world.alice)
+        let bobs = try await world.open("bobs", user: world.bob)
         let own = try await bobs.create(title: "Groceries")
         try await bobs.sync()
         let trap = try await phone.create(title: "Party")
         try await phone.share(trap)
         let his = try await bobs.join(
-            try #require(try await phone.invite([bob], to: trap).link))
+            try #require(try await phone.invite([world.bob], to: trap).link))
         try await phone.perform([.renameList(title: "groceries\u{1B}]0;x\u{7}")], in: trap)
         try await phone.sync()
         try await bobs.sync()
-        let session = try await session(bobs, user: bob)
+        let session = try await session(bobs, user: world.bob)
         _ = await session.allLists()
         #expect(try await session.openList("2") == "groceries ]0;x  is open.")
         try await phone.perform([.renameList(title: "groceries")], in: trap)
@@ -61,15 +57,15 @@ struct SessionTests {
 
     /// Who joins while somebody looks at the people takes nobody's number.
     @Test func numberOfAPersonStaysWithThem() async throws {
-        defer { try? FileManager.default.removeItem(atPath: path + alice) }
-        let phone = try await world.open("phone", user: alice)
-        for user in [bob, "aaron@example.org"] {
+        defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
+        let phone = try await world.open("phone", user: world.alice)
+        for user in [world.bob, "aaron@example.org"] {
             try await world.open(user, user: user).sync()
         }
         let weekly = try await phone.create(title: "Groceries")
         try await phone.share(weekly)
-        try await phone.invite([bob], to: weekly)
-        let session = try await session(phone, user: alice)
+        try await phone.invite([world.bob], to: weekly)
+        let session = try await session(phone, user: world.alice)
         await session.open(weekly)
         let shown = try await session.people()
         try await phone.invite(["aaron@example.org"], to: weekly)
@@ -86,8 +82,8 @@ struct SessionTests {
 
     /// What is approved is what was shown, not whoever asked meanwhile.
     @Test func onlyWhoWasShownIsLetIn() async throws {
-        defer { try? FileManager.default.removeItem(atPath: path + alice) }
-        let phone = try await world.open("phone", user: alice)
+        defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
+        let phone = try await world.open("phone", user: world.alice)
         let strangers = ["carol@example.org", "mallory@example.org"]
         var stores: [ShoppingStore] = []
         for user in strangers {
@@ -98,7 +94,7 @@ struct SessionTests {
         try await phone.share(weekly)
         let link = try #require(
             try await phone.setLink(.invitedOnly, takesRequests: true, of: weekly).link)
-        let session = try await session(phone, user: alice)
+        let session = try await session(phone, user: world.alice)
         await session.open(weekly)
         try await stores[0].askToJoin(link)
         try await phone.sync()

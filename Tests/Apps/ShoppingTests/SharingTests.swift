@@ -10,28 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SharingTests {
     private let world: ShoppingWorld
-    private let alice = "alice@example.org"
-    private let bob = "bob@example.org"
 
-    init() throws {
-        world = try ShoppingWorld()
-    }
-
-    /// Alice's phone with a shared list, and Bob's after he has joined.
-    private func joined() async throws -> (
-        phone: ShoppingStore, bobs: ShoppingStore, own: ListID, his: ListID
-    ) {
-        let phone = try await world.open("phone", user: alice)
-        let bobs = try await world.open("bobs", user: bob)
-        try await bobs.sync()
-        let weekly = try await phone.create(title: "Groceries")
-        try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)
-        try await phone.share(weekly)
-        let sharing = try await phone.invite([bob], to: weekly)
-        let his = try await bobs.join(try #require(sharing.link))
-        try await phone.sync()
-        return (phone, bobs, weekly, his)
-    }
+    init() throws { world = try ShoppingWorld() }
 
     /// What was notified until now, by closing the store.
     private func notified(
@@ -43,8 +23,15 @@ struct SharingTests {
         return sentences
     }
 
+    /// Why something of sharing is refused.
+    private func reason<Outcome>(
+        of step: () async throws -> Outcome
+    ) async -> SharingRefused.Reason? {
+        await #expect(throws: SharingRefused.self) { _ = try await step() }?.reason
+    }
+
     @Test func sharedListTravelsBothWays() async throws {
-        let (phone, bobs, own, his) = try await joined()
+        let (phone, bobs, own, his) = try await world.joined()
         #expect(his.name == own.name && !his.isOwn && his != own)
         #expect(await bobs.list(his)?.title == "Groceries")
         let names = await bobs.list(his)?.items.map(\.name)
@@ -65,9 +52,9 @@ struct SharingTests {
 
     /// Bob has a list of his own under the name of Alice's: neither is taken for the other.
     @Test func ownListAndSharedListOfOneNameAreTwo() async throws {
-        let (phone, bobs, own, his) = try await joined()
+        let (phone, bobs, own, his) = try await world.joined()
         let zone = CKRecordZone(zoneID: own.zoneID)
-        let database = try await world.container("web", user: bob).privateCloudDatabase
+        let database = try await world.container("web", user: world.bob).privateCloudDatabase
         try await database.save(zone)
         let root = CKRecord(
             recordType: ShoppingRecord.shoppingListType,
@@ -86,23 +73,16 @@ struct SharingTests {
     @Test func sharingIsRefusedWithoutAccountAndTwice() async throws {
         let nobody = try await world.open("nobody", user: nil)
         let local = try await nobody.create(title: "Local")
-        let refusal = await #expect(throws: SharingRefused.self) { try await nobody.share(local) }
-        #expect(refusal?.reason == .noAccount)
-        let (phone, bobs, own, his) = try await joined()
+        #expect(await reason { try await nobody.share(local) } == .noAccount)
+        let (phone, bobs, own, his) = try await world.joined()
+        #expect(await reason { try await phone.share(own) } == .sharedAlready)
+        #expect(await reason { try await bobs.share(his) } == .notOwner)
         #expect(
-            await #expect(throws: SharingRefused.self) { try await phone.share(own) }?.reason
-                == .sharedAlready)
-        #expect(
-            await #expect(throws: SharingRefused.self) { try await bobs.share(his) }?.reason
-                == .notOwner)
-        #expect(
-            await #expect(throws: SharingRefused.self) {
-                try await bobs.invite(["cy@example.org"], to: his)
-            }?.reason == .notOwner)
+            await reason { try await bobs.invite(["cy@example.org"], to: his) } == .notOwner)
     }
 
     @Test func secondCopyIsRefusedOnBothSides() async throws {
-        let (phone, bobs, own, _) = try await joined()
+        let (phone, bobs, own, _) = try await world.joined()
         let link = try #require(await phone.sharing(of: own)?.link)
         for store in [phone, bobs] {
             let refusal = await #expect(throws: SharingRefused.self) { try await store.join(link) }
@@ -112,20 +92,20 @@ struct SharingTests {
 
     /// A share that another device made, or one that was cut in the middle: the steps find what is there.
     @Test func sharingIsRepeatable() async throws {
-        let phone = try await world.open("phone", user: alice)
-        let tablet = try await world.open("tablet", user: alice)
+        let phone = try await world.open("phone", user: world.alice)
+        let tablet = try await world.open("tablet", user: world.alice)
         let weekly = try await world.share("Groceries", ["Milk"], phone, tablet)
         let first = try await phone.share(weekly)
         let second = try await tablet.share(weekly)
         #expect(first.link != nil && second.link == first.link)
-        try await phone.invite([bob], to: weekly)
-        #expect(try await phone.invite([bob], to: weekly).others.count == 1)
+        try await phone.invite([world.bob], to: weekly)
+        #expect(try await phone.invite([world.bob], to: weekly).others.count == 1)
     }
 
     @Test func endsAreFourDifferentSentences() async throws {
         var sentences: [String] = []
         for end in 0..<4 {
-            let (phone, bobs, own, his) = try await SharingTests().joined()
+            let (phone, bobs, own, his) = try await ShoppingWorld().joined()
             let changes = await bobs.changes()
             switch end {
             case 0:
@@ -153,7 +133,7 @@ struct SharingTests {
     }
 
     @Test func whoLeftComesBackByTheSameLink() async throws {
-        let (phone, bobs, own, his) = try await joined()
+        let (phone, bobs, own, his) = try await world.joined()
         let link = try #require(await phone.sharing(of: own)?.link)
         try await phone.invite(["cy@example.org"], to: own)
         try await bobs.leave(his)
@@ -164,12 +144,12 @@ struct SharingTests {
     }
 
     @Test func joinsAndLeavesAreNotifiedAndKeptAlsoOverRestart() async throws {
-        let (phone, bobs, own, his) = try await joined()
+        let (phone, bobs, own, his) = try await world.joined()
         try await phone.invite(["cy@example.org"], to: own)
         try await phone.close()
         try await bobs.leave(his)
         try await bobs.sync()
-        let again = try await world.open("phone", user: alice)
+        let again = try await world.open("phone", user: world.alice)
         let changes = await again.changes()
         try await again.sync()
         #expect(
@@ -181,7 +161,7 @@ struct SharingTests {
     }
 
     @Test func lastParticipantGoneEndsSharing() async throws {
-        let (phone, bobs, own, his) = try await joined()
+        let (phone, bobs, own, his) = try await world.joined()
         try await bobs.leave(his)
         try await bobs.sync()
         try await phone.sync()
@@ -193,16 +173,12 @@ struct SharingTests {
     }
 
     @Test func publicLinkLetsAnybodyJoinAndRequestsAreAnswered() async throws {
-        let phone = try await world.open("phone", user: alice)
-        let bobs = try await world.open("bobs", user: bob)
+        let phone = try await world.open("phone", user: world.alice)
+        let bobs = try await world.open("bobs", user: world.bob)
         let weekly = try await phone.create(title: "Groceries")
         let closed = try #require(try await phone.share(weekly).link)
-        #expect(
-            await #expect(throws: SharingRefused.self) { try await bobs.join(closed) }?.reason
-                == .notInvited)
-        #expect(
-            await #expect(throws: SharingRefused.self) { try await bobs.askToJoin(closed) }?.reason
-                == .noRequests)
+        #expect(await reason { try await bobs.join(closed) } == .notInvited)
+        #expect(await reason { try await bobs.askToJoin(closed) } == .noRequests)
         let link = try #require(
             try await phone.setLink(.invitedOnly, takesRequests: true, of: weekly).link)
         try await bobs.askToJoin(link)
@@ -220,7 +196,7 @@ struct SharingTests {
 
     /// Who did what is what the service says, not what an entry says of itself.
     @Test func authorIsTheRecordsCreator() async throws {
-        let (phone, bobs, own, his) = try await joined()
+        let (phone, bobs, own, his) = try await world.joined()
         let liar = JournalWriter(listID: his.name, device: "phone", author: "Alice")
         let entry = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
         let record = CKRecord(
@@ -234,7 +210,7 @@ struct SharingTests {
             }
         }
         record.setParent(his.rootID)
-        try await world.container("web", user: bob).sharedCloudDatabase.save(record)
+        try await world.container("web", user: world.bob).sharedCloudDatabase.save(record)
         try await phone.sync()
         let name = try #require(await phone.sharing(of: own)?.people.last?.name)
         #expect(await phone.list(own)?.items.first { $0.id == "caviar" }?.addedBy == name)
@@ -244,7 +220,7 @@ struct SharingTests {
 
     /// Why who takes part in a list is alerted by their app alone (decision 30).
     @Test func sharedListTakesNoSubscriptionToItsEntries() async throws {
-        let (_, _, own, his) = try await joined()
+        let (_, _, own, his) = try await world.joined()
         func subscription(_ listID: ListID) -> CKQuerySubscription {
             let made = CKQuerySubscription(
                 recordType: ShoppingRecord.journalEntryType, predicate: NSPredicate(value: true),
@@ -256,26 +232,26 @@ struct SharingTests {
             made.notificationInfo = information
             return made
         }
-        let bobs = try await world.container("web", user: bob).sharedCloudDatabase
+        let bobs = try await world.container("web", user: world.bob).sharedCloudDatabase
         await #expect(throws: CKError.self) { try await bobs.save(subscription(his)) }
         // Its owner's private database does.
-        let alices = try await world.container("web", user: alice).privateCloudDatabase
+        let alices = try await world.container("web", user: world.alice).privateCloudDatabase
         _ = try await alices.save(subscription(own))
     }
 
     /// Alice and Bob are both called Sam, and their phones "phone": whose device it was is not a matter of names.
     @Test func peopleAndDevicesOfOneNameAreKeptApart() async throws {
-        for person in [alice, bob] {
+        for person in [world.alice, world.bob] {
             _ = try await world.cloud.service.accounts.createUser(
                 emailAddress: person, password: "correct horse battery staple",
                 givenName: "Sam", familyName: "", isEmailVerified: true)
         }
-        let phone = try await world.open("alices", user: alice, name: "phone")
-        let bobs = try await world.open("bobs", user: bob, name: "phone")
+        let phone = try await world.open("alices", user: world.alice, name: "phone")
+        let bobs = try await world.open("bobs", user: world.bob, name: "phone")
         let weekly = try await phone.create(title: "Groceries")
         try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
         try await phone.share(weekly)
-        let link = try #require(try await phone.invite([bob], to: weekly).link)
+        let link = try #require(try await phone.invite([world.bob], to: weekly).link)
         let his = try await bobs.join(link)
         try await phone.sync()
         try await phone.choose(NotificationChoice(tellsAdds: true))
@@ -287,7 +263,8 @@ struct SharingTests {
         let liar = JournalWriter(
             listID: his.name, device: "phone", deviceID: phone.deviceID, author: "Sam")
         let lie = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
-        try await world.container("web", user: bob).sharedCloudDatabase.save(lie.record(in: his))
+        try await world.container("web", user: world.bob).sharedCloudDatabase.save(
+            lie.record(in: his))
         try await bobs.sync()
         try await phone.sync()
         screen.receive(try #require(await phone.list(weekly)))
@@ -304,7 +281,7 @@ struct SharingTests {
             ])
         try await phone.close()
         // What Alice adds herself shows at once, also after a restart.
-        let again = try await world.open("alices", user: alice, name: "phone")
+        let again = try await world.open("alices", user: world.alice, name: "phone")
         #expect(again.deviceID == phone.deviceID && again.deviceID != bobs.deviceID)
         try await again.perform([.add(names: ["Tea"], afterItemID: nil)], in: weekly)
         screen.receive(try #require(await again.list(weekly)))
@@ -314,7 +291,7 @@ struct SharingTests {
 
     /// What an app of format 1 wrote has no parent, and would not be in the share.
     @Test func entriesOfFormatOneAreSavedAgainWithParent() async throws {
-        let database = try await world.container("web", user: alice).privateCloudDatabase
+        let database = try await world.container("web", user: world.alice).privateCloudDatabase
         let weekly = ListID("old")
         try await database.save(CKRecordZone(zoneID: weekly.zoneID))
         let root = CKRecord(recordType: ShoppingRecord.shoppingListType, recordID: weekly.rootID)
@@ -341,7 +318,7 @@ struct SharingTests {
         }
         let saved = try await database.modifyRecords(saving: [root] + records, deleting: [])
         for result in saved.saveResults.values { _ = try result.get() }
-        let phone = try await world.open("phone", user: alice)
+        let phone = try await world.open("phone", user: world.alice)
         try await phone.sync()
         #expect(await phone.list(weekly)?.items.map(\.name) == ["Milk"])
         try await phone.sync()
@@ -349,8 +326,8 @@ struct SharingTests {
         let entry = try await database.record(for: records[1].recordID)
         #expect(entry.parent?.recordID.recordName == "old")
         try await phone.share(weekly)
-        let link = try #require(try await phone.invite([bob], to: weekly).link)
-        let bobs = try await world.open("bobs", user: bob)
+        let link = try #require(try await phone.invite([world.bob], to: weekly).link)
+        let bobs = try await world.open("bobs", user: world.bob)
         let his = try await bobs.join(link)
         #expect(await bobs.list(his)?.items.map(\.name) == ["Milk"])
         #expect(await !phone.needsNewerApp)

@@ -9,9 +9,7 @@ import Testing
 struct ShoppingStoreTests {
     private let world: ShoppingWorld
 
-    init() throws {
-        world = try ShoppingWorld()
-    }
+    init() throws { world = try ShoppingWorld() }
 
     @Test func createdListAppearsOnOtherDevice() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
@@ -175,20 +173,27 @@ struct ShoppingStoreTests {
         #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
     }
 
+    /// An entry of a list's journal, as another client makes it.
+    private func entry(
+        of listID: ListID, _ action: String, atSeconds seconds: Double
+    ) -> CKRecord {
+        let entry = CKRecord(
+            recordType: ShoppingRecord.journalEntryType,
+            recordID: CKRecord.ID(zoneID: listID.zoneID))
+        entry["listID"] = listID.name
+        entry["action"] = action
+        entry["editTime"] = Date(timeIntervalSince1970: seconds)
+        return entry
+    }
+
     /// What another client wrote must not end the app, now and at every start.
     @Test(arguments: [9.3e15, 1e300])
     func entryWithOverflowingEditTimeIsIgnored(_ seconds: Double) async throws {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
         try await phone.sync()
-        let entry = CKRecord(
-            recordType: ShoppingRecord.journalEntryType,
-            recordID: CKRecord.ID(
-                zoneID: weekly.zoneID))
-        entry["listID"] = weekly.name
-        entry["action"] = "recolour"
+        let entry = entry(of: weekly, "recolour", atSeconds: seconds)
         entry["value"] = "red"
-        entry["editTime"] = Date(timeIntervalSince1970: seconds)
         // Whether the service takes such a date is its own affair.
         _ = try? await world.container("web").privateCloudDatabase.save(entry)
         let tablet = try await world.open("tablet")
@@ -202,13 +207,7 @@ struct ShoppingStoreTests {
         let weekly = try await phone.create(title: "Groceries")
         try await phone.sync()
         #expect(await !phone.needsNewerApp)
-        let entry = CKRecord(
-            recordType: ShoppingRecord.journalEntryType,
-            recordID: CKRecord.ID(
-                zoneID: weekly.zoneID))
-        entry["listID"] = weekly.name
-        entry["action"] = "sing"
-        entry["editTime"] = Date(timeIntervalSince1970: 1_700_000_000)
+        let entry = entry(of: weekly, "sing", atSeconds: 1_700_000_000)
         entry["appVersion"] = JournalEntry.currentAppVersion + 1
         _ = try await world.container("web").privateCloudDatabase.save(entry)
         try await phone.sync()

@@ -6,31 +6,21 @@ import StratusService
 import StratusSync
 import StratusTesting
 import Synchronization
+import TestProcesses
+import Testing
 
 /// A cloud in this process, a folder for the devices' files, and one clock for everybody.
 final class ShoppingWorld: Sendable {
+    /// The addresses of two people.
+    let (alice, bob) = ("alice@example.org", "bob@example.org")
+
     let cloud: TestCloud
-    private let folder: URL
-    private let clock: DeviceClock
+    private let folder: TemporaryFolder
+    private let clock = DeviceClock(1_700_000_000_000)
 
     init() throws {
-        let clock = DeviceClock()
-        self.clock = clock
-        var world = World.live
-        world.nowMilliseconds = { clock.milliseconds.withLock { $0 } }
-        var settings = ServiceSettings(isForDevelopment: true, world: world)
-        // Months pass between two requests.
-        settings.limits.webAuthTokenSeconds = 1e9
-        settings.limits.staySignedInSeconds = 1e9
-        cloud = TestCloud(settings: settings)
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("shopping-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        // A leftover in the temporary folder fails no test.
-        try? FileManager.default.removeItem(at: folder)
+        cloud = TestCloud.lasting(clock)
+        folder = try TemporaryFolder()
     }
 
     func container(_ device: String, user: String? = "alice") async throws -> CKContainer {
@@ -38,7 +28,7 @@ final class ShoppingWorld: Sendable {
     }
 
     func path(_ device: String) -> String {
-        folder.appendingPathComponent("\(device).sqlite").path
+        folder.path + "/\(device).sqlite"
     }
 
     /// - Parameters:
@@ -74,6 +64,22 @@ final class ShoppingWorld: Sendable {
         return listID
     }
 
+    /// Alice's phone with a shared list of milk and bread, and Bob's after he has joined.
+    func joined() async throws -> (
+        phone: ShoppingStore, bobs: ShoppingStore, own: ListID, his: ListID
+    ) {
+        let phone = try await open("phone", user: alice)
+        let bobs = try await open("bobs", user: bob)
+        try await bobs.sync()
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk", "Bread"], afterItemID: nil)], in: weekly)
+        try await phone.share(weekly)
+        let sharing = try await phone.invite([bob], to: weekly)
+        let his = try await bobs.join(try #require(sharing.link))
+        try await phone.sync()
+        return (phone, bobs, weekly, his)
+    }
+
     private var quick: SyncSettings {
         var settings = ShoppingStore.watchedPace
         settings.minimumDelaySeconds = 0
@@ -95,6 +101,20 @@ final class ShoppingWorld: Sendable {
 }
 
 /// The time that the service and all devices see.
-private final class DeviceClock: Sendable {
-    let milliseconds = Mutex<Int64>(1_700_000_000_000)
+final class DeviceClock: Sendable {
+    let milliseconds: Mutex<Int64>
+
+    init(_ milliseconds: Int64) { self.milliseconds = Mutex(milliseconds) }
+}
+
+extension TestCloud {
+    /// One in which months pass between two requests.
+    static func lasting(_ clock: DeviceClock) -> TestCloud {
+        var world = World.live
+        world.nowMilliseconds = { clock.milliseconds.withLock { $0 } }
+        var settings = ServiceSettings(isForDevelopment: true, world: world)
+        settings.limits.webAuthTokenSeconds = 1e9
+        settings.limits.staySignedInSeconds = 1e9
+        return TestCloud(settings: settings)
+    }
 }

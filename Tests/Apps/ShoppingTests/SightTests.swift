@@ -3,6 +3,7 @@ import ShoppingCore
 import StratusClient
 import StratusRecords
 import StratusSync
+import StratusTesting
 import StratusWire
 import Synchronization
 import Testing
@@ -11,12 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SightTests {
     private let world: ShoppingWorld
-    private let alice = "alice@example.org"
-    private let bob = "bob@example.org"
 
-    init() throws {
-        world = try ShoppingWorld()
-    }
+    init() throws { world = try ShoppingWorld() }
 
     /// A device that looks for changes by itself only once in a day, and what goes to the service and comes from there.
     private func open(_ device: String, user: String) async throws -> (ShoppingStore, WayLog) {
@@ -33,11 +30,11 @@ struct SightTests {
 
     /// A change on Alice's phone is one request, and on Bob's screen after one push and one fetch: whatever it is of the list.
     @Test func changeIsSeenAfterOnePushAndOneFetch() async throws {
-        let (phone, sent) = try await open("phone", user: alice)
-        let (bobs, seen) = try await open("bobs", user: bob)
+        let (phone, sent) = try await open("phone", user: world.alice)
+        let (bobs, seen) = try await open("bobs", user: world.bob)
         let weekly = try await phone.create(title: "Groceries")
         try await phone.share(weekly)
-        let link = try #require(try await phone.invite([bob], to: weekly).link)
+        let link = try #require(try await phone.invite([world.bob], to: weekly).link)
         let his = try await bobs.join(link)
         try await phone.sync()
         for store in [phone, bobs] { await store.start() }
@@ -69,8 +66,8 @@ struct SightTests {
 }
 
 /// The way of a device to the service, and what happens on it.
-private final class WayLog: AccountTransport {
-    private let inner: any AccountTransport
+private final class WayLog: PassingTransport {
+    let inner: any AccountTransport
     private let log = Mutex<[String]>([])
 
     init(_ inner: any AccountTransport) { self.inner = inner }
@@ -94,14 +91,5 @@ private final class WayLog: AccountTransport {
             at: webcourierURL, timeoutSeconds: timeoutSeconds)
         if notification != nil { log.withLock { $0.append("push") } }
         return notification
-    }
-
-    func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }
-
-    func webAuthToken(
-        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
-    ) async throws -> String {
-        try await inner.webAuthToken(
-            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 }

@@ -8,9 +8,7 @@ import Testing
 struct PageDeviceTests {
     private let world: PageWorld
 
-    init() throws {
-        world = try PageWorld()
-    }
+    init() throws { world = try PageWorld() }
 
     /// Alice with a list that she shares, and Bob who has joined it.
     private func shoppers() async throws -> (alice: PageDevice, bob: PageDevice) {

@@ -10,9 +10,7 @@ import Testing
 struct PageServerTests {
     private let world: PageWorld
 
-    init() throws {
-        world = try PageWorld()
-    }
+    init() throws { world = try PageWorld() }
 
     /// A server for a device with one list, and what it printed.
     private func serving(

@@ -3,22 +3,14 @@ import ShoppingCore
 import ShoppingWeb
 import StratusClient
 import StratusTesting
+import TestProcesses
 
 /// A cloud in this process, and pages of devices on it.
 final class PageWorld: Sendable {
     let cloud = TestCloud()
-    private let folder: URL
+    private let folder: TemporaryFolder
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("shopping-pages-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        // A leftover in the temporary folder fails no test.
-        try? FileManager.default.removeItem(at: folder)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// - Parameters:
     ///   - user: nil has no account, and keeps the lists on the device.
@@ -32,7 +24,7 @@ final class PageWorld: Sendable {
         settings.minimumDelaySeconds = 0
         settings.coalescingSeconds = 0
         let store = try await ShoppingStore.open(
-            path: folder.appendingPathComponent("\(name).sqlite").path, container: container,
+            path: folder.path + "/\(name).sqlite", container: container,
             device: name, author: person ?? user ?? "somebody", settings: settings)
         let device = PageDevice(
             store: store, name: name, person: person ?? user ?? "somebody",

@@ -16,9 +16,7 @@ final class CloudDevice: Sendable {
     let connection: CloudConnection
     let path: String
     let time: TestTime
-    let settings: SyncSettings
-    let resolver: (any ConflictResolver)?
-    let assets: AssetSettings
+    private let open: @Sendable () throws -> CloudCache
     private let opened: Mutex<CloudCache>
 
     var cache: CloudCache { opened.withLock { $0 } }
@@ -40,14 +38,14 @@ final class CloudDevice: Sendable {
             transport: transport, hasAccount: true, deviceID: name, world: time.world,
             keyStore: keyStore ?? cloud.keyStore)
         self.time = time
-        self.settings = settings
-        self.resolver = resolver
-        self.assets = assets
-        path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
-        opened = Mutex(
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        self.path = path
+        open = { [connection] in
             try CloudCache(
-                path: path, container: Self.container(connection), settings: settings,
-                resolver: resolver, assets: assets, world: time.world))
+                path: path, container: CloudDevice.container(connection), settings: settings,
+                resolver: resolver, assets: assets, world: time.world)
+        }
+        opened = Mutex(try open())
     }
 
     deinit {
@@ -65,9 +63,7 @@ final class CloudDevice: Sendable {
     func restart() throws {
         try opened.withLock { cache in
             try cache.close()
-            cache = try CloudCache(
-                path: path, container: Self.container(connection), settings: settings,
-                resolver: resolver, assets: assets, world: time.world)
+            cache = try open()
         }
     }
 
@@ -96,13 +92,13 @@ extension CKRecordZoneID {
 }
 
 /// A transport that loses requests or answers by script.
-final class FaultyTransport: AccountTransport {
+final class FaultyTransport: PassingTransport {
     enum Fault {
         case requestLost
         case answerLost
     }
 
-    private let inner: any AccountTransport
+    let inner: any AccountTransport
     private let state = Mutex<(count: Int, script: [Int: Fault])>((0, [:]))
     private let tap = Mutex<@Sendable (any Sendable, any Sendable) -> any Sendable>({ $1 })
 
@@ -113,17 +109,6 @@ final class FaultyTransport: AccountTransport {
 
     init(_ inner: any AccountTransport) {
         self.inner = inner
-    }
-
-    func changeAccount(webAuthToken: String?) {
-        inner.changeAccount(webAuthToken: webAuthToken)
-    }
-
-    func webAuthToken(
-        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
-    ) async throws -> String {
-        try await inner.webAuthToken(
-            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 
     var requestCount: Int { state.withLock { $0.count } }
@@ -175,13 +160,6 @@ final class FaultyTransport: AccountTransport {
         }
         if isLost { throw TransportError(.refused, "Nobody is there.") }
         return try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
-    }
-
-    func download(
-        from url: String, timeoutSeconds: Double,
-        receive: @escaping @Sendable ([UInt8]) async throws -> Void
-    ) async throws {
-        try await inner.download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
     }
 
     func download(

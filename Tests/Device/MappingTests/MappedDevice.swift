@@ -220,7 +220,7 @@ extension CloudEntity {
 }
 
 /// Counts requests and the records of syncs, and can be without a network.
-final class CountingTransport: AccountTransport {
+final class CountingTransport: PassingTransport {
     struct State {
         var requests: [String] = []
         /// How many records answers to queries and fetched changes had.
@@ -232,7 +232,7 @@ final class CountingTransport: AccountTransport {
         var mostUnderWay = 0
     }
 
-    private let inner: any AccountTransport
+    let inner: any AccountTransport
     let state = Mutex(State())
 
     init(_ inner: any AccountTransport) { self.inner = inner }
@@ -285,32 +285,10 @@ final class CountingTransport: AccountTransport {
         }
     }
 
-    func changeAccount(webAuthToken: String?) { inner.changeAccount(webAuthToken: webAuthToken) }
-
-    func webAuthToken(
-        forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
-    ) async throws -> String {
-        try await inner.webAuthToken(
-            forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
-    }
-
     func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
         state.withLock { $0.uploads += 1 }
         return try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
-    }
-
-    func download(
-        from url: String, timeoutSeconds: Double,
-        receive: @escaping @Sendable ([UInt8]) async throws -> Void
-    ) async throws {
-        try await inner.download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
-    }
-
-    func nextNotification(
-        at webcourierURL: String, timeoutSeconds: Double
-    ) async throws -> NotificationPayload? {
-        try await inner.nextNotification(at: webcourierURL, timeoutSeconds: timeoutSeconds)
     }
 }
