@@ -10,9 +10,7 @@ import Testing
     /// A checkpoint beside the writer opens a connection of its own, up to eight times in the life of a log: saves
     /// pay for each statement that sets it up, and for the schema if it is read.
     @Test func checkpointBesideWriterMovesLogWithTwoStatements() async throws {
-        try await withTemporaryFolder { path in
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { path in
             let folder = FaultFolder(path)
             let file = path + "/alice.sqlite"
             let format = RecordFile.format(world: .live)

@@ -56,13 +56,16 @@ func makePrivate(_ path: String) throws {
 
 /// Runs `body` with a folder that is removed afterwards.
 func withTemporaryFolder<Outcome>(
-    _ body: (String) async throws -> Outcome
+    isMade: Bool = false, _ body: (String) async throws -> Outcome
 ) async throws -> Outcome {
     let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("stratus-\(UUID().uuidString)").path
     defer {
         // Nothing is there when the folder was never made.
         try? FileManager.default.removeItem(atPath: folder)
+    }
+    if isMade {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
     return try await body(folder)
 }

@@ -9,9 +9,7 @@ import Testing
 /// The room that is kept for a full disk, on a disk whose free room the test says.
 @Suite struct DiskReserveTests {
     @Test func reserveIsGivenBackAndTakenAgain() async throws {
-        try await withTemporaryFolder { folder in
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { (folder) throws in
             let handler = InMemoryLogHandler()
             let free = Mutex<Int64>(100_000_000)
             let reserve = DiskReserve(
@@ -46,9 +44,7 @@ import Testing
 
     /// What the system's user may write is used up, while the disk has room.
     @Test func usedUpQuotaIsAFullDisk() async throws {
-        try await withTemporaryFolder { folder in
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { (folder) throws in
             let left = Mutex<Int64>(.max)
             let reserve = DiskReserve(
                 folder: folder, bytes: 1_000_000, freeBytes: { 100_000_000 },
@@ -67,9 +63,7 @@ import Testing
     }
 
     @Test func reserveIsAPartOfASmallDisk() async throws {
-        try await withTemporaryFolder { folder in
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { (folder) throws in
             let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
             _ = DiskReserve(
                 folder: folder, bytes: 16_000_000, freeBytes: { 4_000_000 }, logger: logger)

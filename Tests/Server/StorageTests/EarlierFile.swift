@@ -12,9 +12,7 @@ func withEarlierFile(
     _ write: @escaping @Sendable (Database) throws -> Void,
     _ body: (SQLiteFile) async throws -> Void
 ) async throws {
-    try await withTemporaryFolder { folder in
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true)
+    try await withTemporaryFolder(isMade: true) { folder in
         let path = folder + "/earlier.sqlite"
         let old = try SQLiteFile(path: path, format: today.through(number))
         try await old.write(write)

@@ -86,14 +86,8 @@ private let container = ContainerAddress(
     /// A database that was only written has three descriptors, and an idle one none and no log.
     @Test func idleDatabaseTakesNoDescriptorsAndNoLog() async throws {
         try await withTemporaryFolder { folder in
-            let clock = Mutex(0.0)
-            let (rounds, round) = AsyncStream.makeStream(of: Void.self)
-            var world = World.live
-            world.uptimeSeconds = { clock.withLock { $0 } }
-            // One pause for each element.
-            let pauses = Pauses(rounds)
-            world.sleep = { _ in try await pauses.next() }
-            let storage = try SQLiteStorageEngine(folder: folder, world: world)
+            let time = HeldTime()
+            let storage = try SQLiteStorageEngine(folder: folder, world: time.world)
             let store = try await storage.store(for: address(1))
             let file = DataFolder.path(of: address(1), in: folder)
             try await save(["r0"], bytes: 300, in: store)
@@ -108,8 +102,7 @@ private let container = ContainerAddress(
                 try await group.waitForAll()
             }
             #expect(try (4...7).contains(openDescriptors(of: file)))
-            clock.withLock { $0 += 31 }
-            round.yield()
+            time.pass(seconds: 31)
             // The event to wait for is the end of the round; nothing announces it.
             for _ in 0..<10_000 where storage.openDatabases > 0 {
                 try await Task.sleep(for: .milliseconds(1))
@@ -179,6 +172,32 @@ func openDescriptors(of file: String) throws -> Int {
         let target = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/self/fd/" + $0)
         return target?.hasPrefix(file) == true
+    }
+}
+
+/// Time that stands until the test moves it.
+final class HeldTime: Sendable {
+    private let uptimeSeconds = Mutex(0.0)
+    private let pauses: Pauses
+    private let round: AsyncStream<Void>.Continuation
+
+    init() {
+        let (rounds, round) = AsyncStream.makeStream(of: Void.self)
+        pauses = Pauses(rounds)
+        self.round = round
+    }
+
+    var world: World {
+        var world = World.live
+        world.uptimeSeconds = { self.uptimeSeconds.withLock { $0 } }
+        world.sleep = { _ in try await self.pauses.next() }
+        return world
+    }
+
+    /// So many seconds later one who sleeps wakes.
+    func pass(seconds: Double) {
+        uptimeSeconds.withLock { $0 += seconds }
+        round.yield()
     }
 }
 

@@ -20,9 +20,7 @@ import Testing
         begin: { try $0.execute(sql: "INSERT INTO one VALUES (1)") })
 
     private func withFile(_ body: (String) async throws -> Void) async throws {
-        try await withTemporaryFolder { folder in
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { folder in
             try await body(folder + "/file.sqlite")
         }
     }
@@ -94,6 +92,12 @@ import Testing
         }
     }
 
+    /// An opening takes a file through the rest of the migrations.
+    private func expectMigration(_ path: String) throws {
+        try SQLiteFile(path: path, format: Self.format).close()
+        #expect(try tables(of: path) == ["grdb_migrations", "one", "three", "two"])
+    }
+
     /// Each migration is a transaction: the next opening goes on where one failed.
     @Test func interruptedMigrationContinues() async throws {
         struct Interruption: Error {}
@@ -102,8 +106,7 @@ import Testing
             interrupted.migrations[2] = .init("three") { _ in throw Interruption() }
             #expect(throws: Interruption.self) { try SQLiteFile(path: path, format: interrupted) }
             #expect(try tables(of: path) == ["grdb_migrations", "one", "two"])
-            try SQLiteFile(path: path, format: Self.format).close()
-            #expect(try tables(of: path) == ["grdb_migrations", "one", "three", "two"])
+            try expectMigration(path)
         }
     }
 
@@ -117,8 +120,7 @@ import Testing
             try queue.close()
             chmod(path, 0o600)
             #expect(try tables(of: path) == ["grdb_migrations"])
-            try SQLiteFile(path: path, format: Self.format).close()
-            #expect(try tables(of: path) == ["grdb_migrations", "one", "three", "two"])
+            try expectMigration(path)
         }
     }
 
@@ -176,8 +178,7 @@ import Testing
                 try database.execute(sql: "PRAGMA user_version = 2")
             }
             try queue.close()
-            try SQLiteFile(path: path, format: Self.format).close()
-            #expect(try tables(of: path) == ["grdb_migrations", "one", "three", "two"])
+            try expectMigration(path)
         }
     }
 }

@@ -7,12 +7,11 @@ import Testing
 /// A refused database is taken up again as it is, once an operator says so.
 @Suite struct AcceptedLossTests {
     @Test func acceptedLossBeginsNewHistory() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             let (earlier, epoch) = try await Self.behind(folder)
             #expect(try await Self.refusal(folder) == .corrupt)
-            let losses = try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: path)
+            let losses = try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: folder.path)
             #expect(losses.map(\.path) == [file])
             #expect(losses.first?.commits == 2)
             #expect(
@@ -26,15 +25,15 @@ import Testing
                 #expect(try await storage.check().findings == [])
             }
             // Nothing is left to accept, and what is saved from now on is marked again.
-            #expect(try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: path) == [])
+            #expect(
+                try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: folder.path) == [])
             try MarkedFolder.write(Data(), to: file)
             #expect(try await Self.refusal(folder) == .corrupt)
         }
     }
 
     @Test func missingDatabaseIsAcceptedAsEmptyOne() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             _ = try await Self.behind(folder)
             let file = folder.file(of: MarkedFolder.alice)
             try FileManager.default.removeItem(atPath: file)
@@ -46,7 +45,8 @@ import Testing
             try await folder.withStorage { storage in
                 #expect(
                     await Self.code { _ = try await storage.store(for: MarkedFolder.alice) } != nil)
-                let losses = try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: path)
+                let losses = try await SQLiteStorageEngine.acceptLosses(
+                    of: file, inFolder: folder.path)
                 #expect(losses.count == 1)
                 let store = try await storage.store(for: MarkedFolder.alice)
                 #expect(try await MarkedFolder.fetchChanges(in: store) == [:])
@@ -55,18 +55,17 @@ import Testing
     }
 
     @Test func everyLossIsAcceptedTogether() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             _ = try await Self.behind(folder)
-            try FileManager.default.removeItem(atPath: path + "/directory.sqlite")
+            try FileManager.default.removeItem(atPath: folder.path + "/directory.sqlite")
             try MarkedFolder.write(
                 Data(repeating: 7, count: 64),
                 to: folder.file(of: MarkedFolder.bob).replacing(".sqlite", with: ".mark"))
-            #expect(throws: StorageError.self) { try SQLiteStorageEngine(folder: path) }
-            let losses = try await SQLiteStorageEngine.acceptLosses(of: nil, inFolder: path)
+            #expect(throws: StorageError.self) { try SQLiteStorageEngine(folder: folder.path) }
+            let losses = try await SQLiteStorageEngine.acceptLosses(of: nil, inFolder: folder.path)
             #expect(
                 losses.map(\.path) == [
-                    path + "/directory.sqlite", folder.file(of: MarkedFolder.alice),
+                    folder.path + "/directory.sqlite", folder.file(of: MarkedFolder.alice),
                     folder.file(of: MarkedFolder.bob),
                 ])
             try await folder.withStorage { storage in
@@ -79,12 +78,11 @@ import Testing
     }
 
     @Test func fileOfAnotherFolderIsNotAccepted() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             _ = try await Self.behind(folder)
             let code = await Self.code {
                 _ = try await SQLiteStorageEngine.acceptLosses(
-                    of: path + "/other.sqlite", inFolder: path)
+                    of: folder.path + "/other.sqlite", inFolder: folder.path)
             }
             #expect(code == .other)
             #expect(try await Self.refusal(folder) == .corrupt)

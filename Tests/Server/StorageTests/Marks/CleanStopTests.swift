@@ -6,8 +6,7 @@ import Testing
 /// What a service that was stopped leaves on the disk.
 @Suite struct CleanStopTests {
     @Test func cleanStopLeavesNoLog() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let saved = try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
                 let saved = try await MarkedFolder.save(["a", "b"], to: store)
@@ -15,15 +14,15 @@ import Testing
                 #expect(try await MarkedFolder.lookUp(["a", "b"], in: store) == saved)
                 return saved
             }
-            let names = try FileManager.default.subpathsOfDirectory(atPath: path)
+            let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
             #expect(names.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") } == [])
             // The file alone has everything.
-            let copy = MarkedFolder(path + "/copy")
+            let copy = MarkedFolder(folder.path + "/copy")
             try FileManager.default.createDirectory(
                 atPath: URL(fileURLWithPath: copy.file(of: MarkedFolder.alice))
                     .deletingLastPathComponent().path, withIntermediateDirectories: true)
             try FileManager.default.copyItem(
-                atPath: path + "/directory.sqlite", toPath: copy.path + "/directory.sqlite")
+                atPath: folder.path + "/directory.sqlite", toPath: copy.path + "/directory.sqlite")
             try FileManager.default.copyItem(
                 atPath: folder.file(of: MarkedFolder.alice),
                 toPath: copy.file(of: MarkedFolder.alice))

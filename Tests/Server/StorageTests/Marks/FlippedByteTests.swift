@@ -23,8 +23,7 @@ import Testing
     }
 
     @Test(arguments: State.allCases) func flippedByteIsNeverSilent(_ state: State) async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             var limits = StorageLimits()
             limits.logPagesBeforeCheckpoint = 1_000_000
             let killed = try await folder.withStorage(limits: limits) { storage in

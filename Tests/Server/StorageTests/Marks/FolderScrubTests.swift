@@ -12,8 +12,7 @@ import Testing
 @Suite struct FolderScrubTests {
     /// A byte of the index by name is changed: a lookup of that record finds nothing, without an error.
     @Test func indexThatHidesARecordIsFound() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             let names = ["aaaaaaaaaaaaaaaaaaaa", "hidden-record-of-index", "zzzzzzzzzzzzzzzzzzzz"]
             try await folder.withStorage { storage in
@@ -49,8 +48,7 @@ import Testing
 
     /// What rows mean is looked at as well, where the file is whole.
     @Test func findingsOfTheContentsAreReported() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let clock = TestClock()
             let handler = InMemoryLogHandler()
             try await folder.withStorage { storage in
@@ -71,8 +69,7 @@ import Testing
     }
 
     @Test func soundDatabasesHaveNoFindings() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let clock = TestClock()
             try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
@@ -89,14 +86,13 @@ import Testing
 
     /// A folder that cannot be listed does not end the checks.
     @Test func folderThatCannotBeListedIsLoggedAndCheckedAgain() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let clock = TestClock()
             let handler = InMemoryLogHandler()
             try await folder.withStorage { storage in
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test") { _ in handler })
-                try Data().write(to: URL(fileURLWithPath: path + "/databases"))
+                try Data().write(to: URL(fileURLWithPath: folder.path + "/databases"))
                 let checks = Task { await scrub.run() }
                 await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
                 clock.advance(bySeconds: FolderScrub.startSeconds)

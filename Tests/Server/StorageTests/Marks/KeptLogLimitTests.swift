@@ -87,9 +87,7 @@ import Testing
 
     /// What somebody else reads cannot be moved into the file; such a log is not said to be empty.
     @Test func logWithAReaderIsNotKept() async throws {
-        try await withTemporaryFolder { folder in
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { folder in
             for hasReader in [true, false] {
                 let path = folder + "/\(hasReader).sqlite"
                 let format = RecordFile.format(world: .live)

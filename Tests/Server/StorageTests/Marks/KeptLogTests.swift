@@ -91,21 +91,15 @@ import Testing
 
     @Test func keptLogTakesNoDescriptorsAndGoesWhenIdle() async throws {
         try await withTemporaryFolder { path in
-            let clock = Mutex(0.0)
-            let (rounds, round) = AsyncStream.makeStream(of: Void.self)
-            var world = World.live
-            world.uptimeSeconds = { clock.withLock { $0 } }
-            let pauses = Pauses(rounds)
-            world.sleep = { _ in try await pauses.next() }
+            let time = HeldTime()
             var limits = Self.limits
             limits.idleSeconds = 30
-            let storage = try SQLiteStorageEngine(folder: path, limits: limits, world: world)
+            let storage = try SQLiteStorageEngine(folder: path, limits: limits, world: time.world)
             _ = try await Self.stores(storage)
             let file = MarkedFolder(path).file(of: MarkedFolder.alice)
             #expect(try Self.logs(in: path).count == 4)
             #expect(try openDescriptors(of: file) == 0)
-            clock.withLock { $0 += 31 }
-            round.yield()
+            time.pass(seconds: 31)
             // The event to wait for is the end of the round; nothing announces it.
             for _ in 0..<10_000 where try !Self.logs(in: path).isEmpty {
                 try await Task.sleep(for: .milliseconds(1))
@@ -129,8 +123,7 @@ import Testing
 
     /// Whoever removed it meant it.
     @Test func removedDatabaseIsNotMadeAnew() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             try await folder.withStorage(limits: Self.limits) { storage in
                 _ = try await Self.stores(storage)
                 let file = folder.file(of: MarkedFolder.alice)

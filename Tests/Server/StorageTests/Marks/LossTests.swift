@@ -10,8 +10,7 @@ import Testing
 
     /// The log is cut where its first damaged frame is; SQLite goes on without a word.
     @Test func flippedByteInLogIsNoticed() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let killed = try await Self.killed(folder)
             let log = folder.file(of: MarkedFolder.alice) + "-wal"
             var files = killed.files
@@ -37,8 +36,7 @@ import Testing
 
     @Test(arguments: ["deleted", "emptied", "without its log"])
     func missingFileIsNoticed(_ what: String) async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             var files = try await Self.killed(folder).files
             let file = folder.file(of: MarkedFolder.alice)
             switch what {
@@ -65,13 +63,14 @@ import Testing
 
     /// The users, too, must not vanish: the directory would begin anew with another signing key.
     @Test(arguments: [true, false]) func missingDirectoryIsNoticed(hasMark: Bool) async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             _ = try await Self.killed(folder)
-            let directory = path + "/directory"
+            let directory = folder.path + "/directory"
             try FileManager.default.removeItem(atPath: directory + ".sqlite")
             if !hasMark { try FileManager.default.removeItem(atPath: directory + ".mark") }
-            let error = #expect(throws: StorageError.self) { try SQLiteStorageEngine(folder: path) }
+            let error = #expect(throws: StorageError.self) {
+                try SQLiteStorageEngine(folder: folder.path)
+            }
             #expect(error?.code == .corrupt)
             #expect(error?.path == directory + ".sqlite")
             #expect(!FileManager.default.fileExists(atPath: directory + ".sqlite"))
@@ -80,8 +79,7 @@ import Testing
 
     @Test(arguments: ["the way to record7", #""title""#, "STRING"])
     func flippedByteInValueIsNoticed(_ text: String) async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             let names = ["record7", "other"]
             let saved = try await folder.withStorage { storage in
@@ -112,8 +110,7 @@ import Testing
     }
 
     @Test func fileOfAnotherUserIsNoticed() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             _ = try await Self.killed(folder)
             try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.bob)

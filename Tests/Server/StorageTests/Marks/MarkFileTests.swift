@@ -11,8 +11,7 @@ import Testing
     /// A page that was mapped from a file that is cut short ends the process that touches it.
     @Test(arguments: ["emptied", "cut short", "removed"])
     func damagedMarkIsMadeAnewByTheNextCommit(_ what: String) async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             let mark = file.replacing(".sqlite", with: ".mark")
             try await folder.withStorage { storage in
@@ -46,8 +45,7 @@ import Testing
 
     /// The commits succeed, since they are on the disk; the operator learns once that a loss would go unnoticed.
     @Test func markThatCannotBeWrittenIsLoggedOnce() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let handler = InMemoryLogHandler()
             try await folder.withStorage(logger: Logger(label: "test") { _ in handler }) {
                 storage in
@@ -68,9 +66,7 @@ import Testing
     }
 
     @Test func raisingNeverLowers() async throws {
-        try await withTemporaryFolder { path in
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true)
+        try await withTemporaryFolder(isMade: true) { path in
             let file = path + "/a.mark"
             let mark = try HighWaterMark.make(at: file, identifier: 7, commits: 5)
             #expect(mark.raise(to: 9) == nil)
@@ -85,8 +81,7 @@ import Testing
 
     /// A backup without what was acknowledged would be taken for a whole one.
     @Test func copyOfDatabaseThatIsBehindIsRefused() async throws {
-        try await withTemporaryFolder { path in
-            let folder = MarkedFolder(path)
+        try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
@@ -97,12 +92,12 @@ import Testing
                 let store = try await storage.store(for: MarkedFolder.alice)
                 _ = try await MarkedFolder.save(["b"], to: store)
             }
-            try SQLiteCopy.copy(file, to: path + "/whole.sqlite")
+            try SQLiteCopy.copy(file, to: folder.path + "/whole.sqlite")
             try before.write(to: URL(fileURLWithPath: file))
             for content in [before, Data()] {
                 try content.write(to: URL(fileURLWithPath: file))
                 let error = #expect(throws: StorageError.self) {
-                    try SQLiteCopy.copy(file, to: path + "/copy\(content.count).sqlite")
+                    try SQLiteCopy.copy(file, to: folder.path + "/copy\(content.count).sqlite")
                 }
                 #expect(error?.code == .corrupt)
                 #expect(error?.message.contains("fewer than were acknowledged") == true)

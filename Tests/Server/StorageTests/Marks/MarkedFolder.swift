@@ -128,3 +128,10 @@ struct MarkedFolder {
 
     struct TextIsMissing: Error { let text: String }
 }
+
+/// Runs `body` with a folder that is gone afterwards.
+func withMarkedFolder<Outcome>(
+    _ body: (MarkedFolder) async throws -> Outcome
+) async throws -> Outcome {
+    try await withTemporaryFolder { try await body(MarkedFolder($0)) }
+}
