@@ -104,14 +104,19 @@ import Testing
 
     private var friend: CKRecord.ID { CKRecord.ID(recordName: "friend", zoneID: .list) }
 
+    private func expectConvergence(
+        _ phone: CloudDevice, _ tablet: CloudDevice, on texts: [String: String]
+    ) async throws {
+        for device in [tablet, phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == texts) }
+    }
+
     @Test func laterOfflineEditWinsOnBothDevices() async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "start"])
+        let (phone, tablet) = try await CloudDevice.pair(TestCloud(), ["a": "start"])
         try phone.save("a", "earlier")
         tablet.time.advance(milliseconds: 5_000)
         try tablet.save("a", "later")
-        for device in [tablet, phone, tablet] { try await device.cache.sync() }
-        for device in [phone, tablet] { #expect(try device.texts() == ["a": "later"]) }
+        try await expectConvergence(phone, tablet, on: ["a": "later"])
     }
 
     @Test func offlineCreatesOfSameRecordConverge() async throws {
@@ -123,13 +128,11 @@ import Testing
         // Five seconds pass.
         tablet.time.advance(milliseconds: 5_000)
         try phone.save("a", "phone")
-        for device in [tablet, phone, tablet] { try await device.cache.sync() }
-        for device in [phone, tablet] { #expect(try device.texts() == ["a": "phone"]) }
+        try await expectConvergence(phone, tablet, on: ["a": "phone"])
     }
 
     @Test func deletionWinsOverOfflineEdit() async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
+        let (phone, tablet) = try await CloudDevice.pair(TestCloud(), ["a": "1"])
         try phone.delete("a")
         try tablet.save("a", "2")
         try await phone.cache.sync()
@@ -140,8 +143,7 @@ import Testing
     }
 
     @Test func savingStaleRecordMergesFetchedFields() async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
+        let (phone, tablet) = try await CloudDevice.pair(TestCloud(), ["a": "1"])
         // Read before the sync, saved after it, with another field changed.
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
         let stale = try await #require(try tablet.cache.record(for: id))
@@ -158,8 +160,7 @@ import Testing
     }
 
     @Test func deletedZoneDisappearsOnOtherDevice() async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
+        let (phone, tablet) = try await CloudDevice.pair(TestCloud(), ["a": "1"])
         try await phone.cache.deleteZone(.list)
         try await phone.cache.sync()
         try await tablet.cache.sync()

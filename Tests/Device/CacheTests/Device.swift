@@ -15,9 +15,7 @@ final class Device: Sendable {
     let scope: CKDatabase.Scope
     let path: String
     let time: TestTime
-    let settings: SyncSettings
-    let resolver: any ConflictResolver
-    let editDateKey: String?
+    private let open: @Sendable (RecordVersions) throws -> CloudCache
     private let app: Mutex<RecordVersions>
     private let opened: Mutex<CloudCache>
 
@@ -44,18 +42,19 @@ final class Device: Sendable {
         connection = link.connection(time.world)
         self.scope = scope
         self.time = time
-        self.settings = settings
-        self.editDateKey = editDateKey
-        self.resolver =
+        time.follow(cloud.time.world.nowMilliseconds)
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        self.path = path
+        let resolver =
             resolver
             ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
-        time.follow(cloud.time.world.nowMilliseconds)
-        path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
-        opened = Mutex(
+        open = { [connection] versions in
             try CloudCache(
                 path: path, remotes: [connection.remote(scope)], settings: settings,
-                resolver: self.resolver, editDateKey: editDateKey, versions: versions,
-                world: time.world))
+                resolver: resolver, editDateKey: editDateKey, versions: versions,
+                world: time.world)
+        }
+        opened = Mutex(try open(versions))
     }
 
     deinit {
@@ -71,14 +70,8 @@ final class Device: Sendable {
     func restart() throws {
         try opened.withLock { cache in
             try cache.close()
-            cache = try reopened()
+            cache = try open(versions)
         }
-    }
-
-    private func reopened() throws -> CloudCache {
-        try CloudCache(
-            path: path, remotes: [remote], settings: settings, resolver: resolver,
-            editDateKey: editDateKey, versions: versions, world: time.world)
     }
 
     /// The process dies and starts again: nothing in memory is left.
@@ -90,7 +83,7 @@ final class Device: Sendable {
             // Whoever was reading closes the file a little later.
             try DatabaseUse.waitUntilClosed(path)
             try between()
-            cache = try reopened()
+            cache = try open(versions)
         }
     }
 

@@ -1,15 +1,17 @@
 import StratusRecords
 import StratusSync
 import StratusTesting
+import Testing
 
 @testable import StratusCache
 
 extension Device {
     /// A device that made records with these texts, and sent them.
     static func synced(
-        _ cloud: RealService, _ texts: KeyValuePairs<String, String>
+        _ cloud: RealService, _ texts: KeyValuePairs<String, String>,
+        resolver: (any ConflictResolver)? = nil
     ) async throws -> Device {
-        let device = try Device(cloud)
+        let device = try Device(cloud, resolver: resolver)
         for (name, text) in texts { try device.save(name, text) }
         try await device.sync()
         return device
@@ -17,11 +19,44 @@ extension Device {
 
     /// Two devices that have records with these texts: the first made them.
     static func pair(
-        _ cloud: RealService, _ texts: KeyValuePairs<String, String>
+        _ cloud: RealService, _ texts: KeyValuePairs<String, String>,
+        resolver: (any ConflictResolver)? = nil
     ) async throws -> (Device, Device) {
-        let (phone, tablet) = (try await synced(cloud, texts), try Device(cloud))
+        let phone = try await synced(cloud, texts, resolver: resolver)
+        let tablet = try Device(cloud, resolver: resolver)
         try await tablet.sync()
         return (phone, tablet)
+    }
+
+    /// A service and two devices that have records with these texts.
+    static func pairAndCloud(
+        _ texts: KeyValuePairs<String, String>
+    ) async throws -> (cloud: RealService, phone: Device, tablet: Device) {
+        let cloud = RealService()
+        let (phone, tablet) = try await pair(cloud, texts)
+        return (cloud, phone, tablet)
+    }
+
+    /// A device that was switched off before it made a record.
+    static func disabled(_ cloud: RealService) async throws -> Device {
+        let device = try Device(cloud)
+        await device.cache.setEnabled(false)
+        try device.save("a", "1")
+        return device
+    }
+
+    /// A sync is refused because the device is switched off.
+    func expectDisabledSync() async {
+        let error = await #expect(throws: CacheError.self) { try await cache.sync() }
+        #expect(error?.code == .disabled)
+    }
+
+    /// There are no zones, neither at the service nor here.
+    func expectNoZones(
+        _ cloud: RealService, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(try await cloud.zones().isEmpty, sourceLocation: sourceLocation)
+        #expect(try await cache.zoneIDs().isEmpty, sourceLocation: sourceLocation)
     }
 
     /// Sets some fields of one item and leaves its others.

@@ -1,10 +1,8 @@
-import Foundation
 import StratusClient
 import StratusRecords
-import Testing
 
-/// A field of each type, as the service or an app sets them. Making/MakeCache.swift gave them to the
-/// record "every type" of the kept files.
+/// A field of each type, as the service or an app sets them. Making/MakeCache.swift, which is compiled
+/// together with this file, gave them to the record "every type" of the kept files.
 enum EveryFieldType {
     static let fields: [Field] = {
         let location = Location(
@@ -43,25 +41,4 @@ enum EveryFieldType {
             Field(name: "texts", value: .stringList(["", "a\"b\\c"])),
         ]
     }()
-}
-
-extension CKRecord {
-    /// Sets a value of each type that an app has.
-    func setEveryType() {
-        self["string"] = "äöü 🛒"
-        self["int"] = 42
-        self["double"] = 1.5
-        self["date"] = Date(timeIntervalSince1970: 1_234.567)
-        self["data"] = Data([0, 1, 255])
-        self["list"] = ["a", "b"]
-    }
-
-    func expectEveryType() {
-        #expect(self["string"] == "äöü 🛒")
-        #expect(self["int"] == 42)
-        #expect(self["double"] == 1.5)
-        #expect(self["date"] == Date(timeIntervalSince1970: 1_234.567))
-        #expect(self["data"] == Data([0, 1, 255]))
-        #expect(self["list"] == ["a", "b"])
-    }
 }

@@ -12,18 +12,10 @@ import Testing
 
     /// The phone has fetched the zone, sends "a" into it without an answer, and ends.
     private func sendUnanswered(arrives: Bool) async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("b", "1")
-            try await phone.sync()
-            await phone.fetchSoon(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
+        try await folder.save("b", on: "phone", isFetched: true)
         try await folder.sync("tablet")
         try await folder.run("phone") { cloud in
-            cloud.next(
-                of: RecordsModify.self,
-                arrives ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
-            cloud.next(1_000, of: RecordsModify.self, .answer(.accessDenied))
+            cloud.leaveSaveUnanswered(arrives: arrives)
         } _: { phone in
             try phone.save("a", "1")
             await #expect(throws: CacheError.self) { try await phone.sync() }
@@ -37,12 +29,7 @@ import Testing
             try await phone.sync()
             #expect(try phone.texts() == texts)
         }
-        for device in ["tablet", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == texts, "\(device)")
-            }
-        }
+        try await folder.expect(texts, on: "tablet", "laptop")
     }
 
     /// - Parameter arrives: whether the save arrived, and another device deleted the record since.

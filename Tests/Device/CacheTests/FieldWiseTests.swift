@@ -29,6 +29,17 @@ import Testing
         return (cloud, devices)
     }
 
+    /// Edits of one field each, one after the other.
+    private func edit(
+        _ devices: [Device], of cloud: RealService,
+        _ edits: (device: Int, field: String, text: String)...
+    ) throws {
+        for edit in edits {
+            try devices[edit.device].edit("a", [edit.field: .string(edit.text)])
+            cloud.pass()
+        }
+    }
+
     private func isQuiet(_ device: Device) throws -> Bool {
         try device.cache.pendingRecordIDs().isEmpty
     }
@@ -36,9 +47,7 @@ import Testing
     @Test(arguments: [[0, 1], [1, 0]])
     func eachDevicesOwnFieldIsKeptInEitherOrder(_ order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
-        try devices[0].edit("a", ["title": .string("1")])
-        cloud.pass()
-        try devices[1].edit("a", ["text": .string("1")])
+        try edit(devices, of: cloud, (0, "title", "1"), (1, "text", "1"))
         for number in order + order { try await devices[number].sync() }
         for device in devices {
             #expect(try device.cache.snapshot(id)?["title"] == .string("1"))
@@ -51,11 +60,8 @@ import Testing
     @Test(arguments: [[0, 1], [1, 0]])
     func newerTitleWinsOverOlderThoughTextIsNewer(_ order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
-        try devices[0].edit("a", ["title": .string("older")])
-        cloud.pass()
-        try devices[1].edit("a", ["title": .string("newer")])
-        cloud.pass()
-        try devices[0].edit("a", ["text": .string("newest")])
+        try edit(
+            devices, of: cloud, (0, "title", "older"), (1, "title", "newer"), (0, "text", "newest"))
         let events = devices[0].cache.events()
         for number in order + order { try await devices[number].sync() }
         for device in devices {

@@ -71,11 +71,7 @@ import Testing
             }
         }
         let cloud = RealService()
-        let phone = try Device(cloud, resolver: Union(), editDateKey: nil)
-        let tablet = try Device(cloud, resolver: Union(), editDateKey: nil)
-        try phone.save("a", "milk")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "milk"], resolver: Union())
         try phone.save("a", "oat milk")
         try tablet.save("a", "cold milk")
         for device in [phone, tablet, phone] { try await device.sync() }

@@ -52,20 +52,16 @@ import Testing
             try phone.save("b", "1")
             await phone.cache.setEnabled(false)
         }
-        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
-        #expect(error?.code == .disabled)
+        await phone.expectDisabledSync()
         #expect(try await cloud.names() == ["a"])
     }
 
     @Test func disabledStateSurvivesRestart() async throws {
         let cloud = RealService()
-        let phone = try Device(cloud)
-        await phone.cache.setEnabled(false)
-        try phone.save("a", "1")
+        let phone = try await Device.disabled(cloud)
         try phone.restart()
         #expect(try await phone.cache.status().isEnabled == false)
-        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
-        #expect(error?.code == .disabled)
+        await phone.expectDisabledSync()
         await phone.cache.setEnabled(true)
         try phone.restart()
         try await phone.cache.sync()

@@ -28,13 +28,6 @@ import Testing
         try folder.restore()
     }
 
-    private func expectEmpty(_ device: String) async throws {
-        try await folder.run(device) { cache in
-            try await cache.sync()
-            #expect(try cache.texts() == [:], "\(device)")
-        }
-    }
-
     /// Whoever comes first makes the zone anew, and the tablet sends what the phone has deleted.
     @Test(arguments: ["phone", "tablet"], [false, true])
     func recordDeletedBeforeRestoreStaysDeleted(first: String, isDeletionSent: Bool) async throws {
@@ -71,12 +64,7 @@ import Testing
             try await tablet.sync()
         }
         try await folder.sync("phone", "tablet")
-        for device in ["phone", "tablet"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == ["a": "anew", "b": "1"], "\(device)")
-            }
-        }
+        try await folder.expect(["a": "anew", "b": "1"], on: "phone", "tablet")
     }
 
     /// - Parameters:
@@ -86,14 +74,7 @@ import Testing
     func recordOfZoneYoungerThanCopyIsSentAgain(isFetched: Bool, isMadeAnew: Bool) async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-            if isFetched {
-                await phone.fetchSoon(CKRecordZone.ID.list)
-                try await phone.sync()
-            }
-        }
+        try await folder.save("a", on: "phone", isFetched: isFetched)
         try folder.restore()
         var texts = ["a": "1"]
         if isMadeAnew {
@@ -119,10 +100,7 @@ import Testing
 
     /// The tablet's change token of the database is of the lost history, so no token tells it of the deletion.
     @Test func zoneDeletedAfterRestoreStaysDeleted() async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
+        try await folder.save("a", on: "phone")
         try await folder.sync("tablet")
         try folder.takeCopy()
         for _ in 0..<2 {
@@ -148,10 +126,7 @@ import Testing
 
     /// Copies the folder when the phone has made the zone and these have fetched it.
     private func copyOfZone(fetchedBy devices: String...) async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
+        try await folder.save("a", on: "phone")
         for device in devices { try await folder.sync(device) }
         try folder.takeCopy()
     }
@@ -165,7 +140,7 @@ import Testing
             try await phone.sync()
         }
         try folder.restore()
-        for device in ["phone", "tablet", "phone", "laptop"] { try await expectEmpty(device) }
+        try await folder.expect([:], on: "phone", "tablet", "phone", "laptop")
     }
 
     /// Nobody but the phone knows of the deletion, and its token of the database is older.
@@ -179,7 +154,7 @@ import Testing
             await #expect(throws: CacheError.self) { try await phone.sync() }
         }
         try folder.restore()
-        for device in ["phone", "tablet", "laptop"] { try await expectEmpty(device) }
+        try await folder.expect([:], on: "phone", "tablet", "laptop")
         try await folder.run("phone") { phone in
             let zones = try await phone.reports().compactMap { report -> CKRecordZone.ID? in
                 guard case .changesLost(let zone, [], []) = report.event else { return nil }
@@ -218,7 +193,7 @@ import Testing
     func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
         try await loseZone(of: ["a"], isDeletionSent: isDeletionSent)
         try await folder.sync("phone", "tablet", "phone")
-        for device in ["tablet", "laptop", "phone"] { try await expectEmpty(device) }
+        try await folder.expect([:], on: "tablet", "laptop", "phone")
     }
 
     /// The zone is made, and the first save into it gets no answer: whether it arrived, and was deleted by somebody
@@ -234,17 +209,11 @@ import Testing
         try await folder.sync("tablet")
         try folder.takeCopy()
         if isZoneLost {
-            try await folder.run("phone") { phone in
-                try phone.save("a", "1")
-                try await phone.sync()
-            }
+            try await folder.save("a", on: "phone")
             try folder.restore()
         }
         try await folder.run("phone") { cloud in
-            cloud.next(
-                of: RecordsModify.self,
-                arrives ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
-            cloud.next(1_000, of: RecordsModify.self, .answer(.accessDenied))
+            cloud.leaveSaveUnanswered(arrives: arrives)
         } _: { phone in
             if !isZoneLost {
                 try await phone.sync()
@@ -259,28 +228,7 @@ import Testing
                 try await tablet.sync()
             }
         }
-        for device in ["phone", "tablet", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == (arrives ? [:] : ["a": "1"]), "\(device)")
-            }
-        }
-    }
-
-    private func expectTexts(_ texts: [String: String], on devices: String...) async throws {
-        for device in devices {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == texts, "\(device)")
-            }
-        }
-    }
-
-    private func makeZone(on device: String, _ names: String...) async throws {
-        try await folder.run(device) { cache in
-            for name in names { try cache.save(name, "1") }
-            try await cache.sync()
-        }
+        try await folder.expect(arrives ? [:] : ["a": "1"], on: "phone", "tablet", "laptop")
     }
 
     /// A device had fetched the zone when nothing was in it. Nobody has deleted it, so one that is made after the
@@ -288,7 +236,7 @@ import Testing
     @Test func missingZoneCountsAsDeletedByNobody() async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
-        try await makeZone(on: "phone", "a")
+        try await folder.save("a", on: "phone")
         try await folder.run("phone") { phone in
             try phone.delete("a")
             try await phone.sync()
@@ -296,14 +244,27 @@ import Testing
         try await folder.sync("tablet")
         try folder.restore()
         try await folder.sync("tablet")
-        try await makeZone(on: "laptop", "b")
+        try await folder.save("b", on: "laptop")
         try await folder.run("tablet") { cloud in
             // One for the shared database.
             cloud.next(2, of: ChangesDatabase.self, .expireChangeTokens)
         } _: { tablet in
             try await tablet.sync()
         }
-        try await expectTexts(["b": "1"], on: "laptop", "tablet")
+        try await folder.expect(["b": "1"], on: "laptop", "tablet")
+    }
+
+    /// The phone makes a zone after these devices have met the service and it was copied, and deletes the zone when the
+    /// tablet has it.
+    private func makeAndDeleteZone(after devices: String...) async throws {
+        for device in devices { try await folder.sync(device) }
+        try folder.takeCopy()
+        try await folder.save("a", on: "phone")
+        try await folder.sync("tablet", "phone")
+        try await folder.run("phone") { phone in
+            try await phone.deleteZone(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
     }
 
     /// The zone and its deletion were lost together; one that somebody makes since is another, though it has the number of
@@ -312,14 +273,7 @@ import Testing
     /// - Parameter hasSameKey: whether it has the place of the lost one in the service's file too.
     @Test(arguments: [false, true])
     func zoneMadeAfterRestoreIsNotTheDeletedOne(hasSameKey: Bool) async throws {
-        try await folder.sync("phone", "tablet", "laptop")
-        try folder.takeCopy()
-        try await makeZone(on: "phone", "a")
-        try await folder.sync("tablet", "phone")
-        try await folder.run("phone") { phone in
-            try await phone.deleteZone(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
+        try await makeAndDeleteZone(after: "phone", "tablet", "laptop")
         try await folder.sync("tablet", "phone")
         try folder.restore()
         if !hasSameKey {
@@ -328,27 +282,20 @@ import Testing
                 try await laptop.sync()
             }
         }
-        try await makeZone(on: "laptop", "b")
+        try await folder.save("b", on: "laptop")
         // Who heard of the deletion, and who made it.
-        try await expectTexts(["b": "1"], on: "tablet", "phone", "laptop")
+        try await folder.expect(["b": "1"], on: "tablet", "phone", "laptop")
     }
 
     /// A device that never heard of the deletion makes the zone anew. Who deleted it deletes its records again, but for one
     /// that was made since.
     @Test(arguments: [false, true])
     func recordsOfZoneDeletedBeforeItWasLostStayDeleted(isDeviceFirst: Bool) async throws {
-        try await folder.sync("phone", "tablet")
-        try folder.takeCopy()
-        try await makeZone(on: "phone", "a")
-        try await folder.sync("tablet", "phone")
-        try await folder.run("phone") { phone in
-            try await phone.deleteZone(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
+        try await makeAndDeleteZone(after: "phone", "tablet")
         try folder.restore()
         if isDeviceFirst { try await folder.sync("phone") }
-        try await makeZone(on: "tablet", "b")
+        try await folder.save("b", on: "tablet")
         try await folder.sync("phone", "tablet")
-        try await expectTexts(["b": "1"], on: "phone", "tablet", "laptop")
+        try await folder.expect(["b": "1"], on: "phone", "tablet", "laptop")
     }
 }

@@ -170,11 +170,8 @@ import Testing
 
     @Test func disabledSyncSendsNothingAndKeepsQueue() async throws {
         let cloud = RealService()
-        let phone = try Device(cloud)
-        await phone.cache.setEnabled(false)
-        try phone.save("a", "x")
-        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
-        #expect(error?.code == .disabled)
+        let phone = try await Device.disabled(cloud)
+        await phone.expectDisabledSync()
         #expect(phone.link.callNames.isEmpty)
         await phone.cache.setEnabled(true)
         try await phone.cache.sync()

@@ -78,11 +78,8 @@ import Testing
 
     @Test func fullFetchAfterExpiredTokenFindsDeletions() async throws {
         let cloud = RealService()
-        let phone = try Device(cloud)
-        let tablet = try Device(cloud)
-        for name in ["a", "b", "c", "d", "e"] { try phone.save(name, "1") }
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(
+            cloud, ["a": "1", "b": "1", "c": "1", "d": "1", "e": "1"])
         try tablet.delete("b")
         try tablet.save("f", "1")
         try await tablet.sync()
@@ -167,10 +164,9 @@ import Testing
         let phone = try Device(cloud)
         try phone.save("x", "1", zone: .other)
         try await phone.sync()
-        let copy = try cloud.copy()
-        for name in ["a", "b"] { try phone.save(name, "1") }
-        try await phone.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone) {
+            for name in ["a", "b"] { try phone.save(name, "1") }
+        }
         try await cloud.expireTokens()
         try phone.save("c", "1")
         try await phone.sync()

@@ -12,11 +12,7 @@ import Testing
     private func overruled() async throws -> (phone: Device, tablet: Device, cloud: RealService) {
         let cloud = RealService()
         let resolver = ServiceWins()
-        let phone = try Device(cloud, resolver: resolver)
-        let tablet = try Device(cloud, resolver: resolver)
-        try phone.save("a", "first")
-        try await phone.sync()
-        try await tablet.sync()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "first"], resolver: resolver)
         try tablet.save("a", "theirs")
         try await tablet.sync()
         try phone.save("a", "mine")

@@ -4,6 +4,7 @@ import StratusClient
 import StratusRecords
 import StratusStorage
 import StratusTesting
+import StratusWire
 import Testing
 
 /// The real service on a folder that a copy of it replaces, and devices that keep their files.
@@ -48,6 +49,34 @@ final class RestoredFolder: Sendable {
         for device in devices { try await run(device) { try await $0.sync() } }
     }
 
+    /// A device saves records of "1" and sends them.
+    ///
+    /// - Parameter isFetched: whether it has a change token of them then.
+    func save(_ names: String..., on device: String, isFetched: Bool = false) async throws {
+        try await run(device) { cache in
+            for name in names { try cache.save(name, "1") }
+            try await cache.sync()
+            // Its token names what it sent itself only after the next fetch.
+            guard isFetched else { return }
+            await cache.fetchSoon(CKRecordZone.ID.list)
+            try await cache.sync()
+        }
+    }
+
+    /// Devices that sync one after the other have these texts.
+    func expect(
+        _ texts: [String: String], on devices: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for device in devices {
+            try await run(device) { cache in
+                try await cache.sync()
+                #expect(
+                    try cache.texts() == texts, "\(device)", sourceLocation: sourceLocation)
+            }
+        }
+    }
+
     func takeCopy() throws {
         try FileManager.default.copyItem(at: data, to: copy)
     }
@@ -55,6 +84,16 @@ final class RestoredFolder: Sendable {
     func restore() throws {
         try FileManager.default.removeItem(at: data)
         try FileManager.default.copyItem(at: copy, to: data)
+    }
+}
+
+extension CloudFaults {
+    /// The next save gets no answer, and none after it is taken.
+    func leaveSaveUnanswered(arrives: Bool) {
+        next(
+            of: RecordsModify.self,
+            arrives ? .dropConnectionAfterCommit : .dropConnectionBeforeCommit)
+        next(1_000, of: RecordsModify.self, .answer(.accessDenied))
     }
 }
 

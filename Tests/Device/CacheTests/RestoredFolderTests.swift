@@ -10,10 +10,7 @@ import Testing
     init() throws { folder = try RestoredFolder() }
 
     @Test func serviceGetsBackWhatOnlyDevicesHave() async throws {
-        try await folder.run("phone") { phone in
-            for name in ["a", "b", "c"] { try phone.save(name, "1") }
-            try await phone.sync()
-        }
+        try await folder.save("a", "b", "c", on: "phone")
         try folder.takeCopy()
         try await folder.run("phone") { phone in
             try phone.save("a", "2")
@@ -36,20 +33,12 @@ import Testing
             #expect(try phone.texts() == ["a": "2", "new": "1"])
             #expect(try await phone.lostChanges() == ["a sent", "b deleted", "new sent"])
         }
-        try await folder.run("tablet") { tablet in
-            try await tablet.sync()
-            #expect(try tablet.texts() == ["a": "2", "new": "1"])
-        }
+        try await folder.expect(["a": "2", "new": "1"], on: "tablet")
     }
 
     /// Copies the folder when the phone has sent and fetched two records.
     private func copyOfTwoRecords() async throws {
-        try await folder.run("phone") { phone in
-            for name in ["a", "b"] { try phone.save(name, "1") }
-            try await phone.sync()
-            await phone.fetchSoon(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
+        try await folder.save("a", "b", on: "phone", isFetched: true)
         try folder.takeCopy()
     }
 
@@ -67,10 +56,7 @@ import Testing
             #expect(try phone.texts() == ["a": "2", "b": "1", "new": "1"])
             #expect(try await phone.lostChanges() == ["a sent", "new sent"])
         }
-        try await folder.run("tablet") { tablet in
-            try await tablet.sync()
-            #expect(try tablet.texts() == ["a": "2", "b": "1", "new": "1"])
-        }
+        try await folder.expect(["a": "2", "b": "1", "new": "1"], on: "tablet")
     }
 
     @Test func acknowledgedDeletionThatWasNotFetchedIsRepeated() async throws {
@@ -85,10 +71,7 @@ import Testing
             #expect(try phone.texts() == ["b": "1"])
             #expect(try await phone.lostChanges() == ["a deleted"])
         }
-        try await folder.run("tablet") { tablet in
-            try await tablet.sync()
-            #expect(try tablet.texts() == ["b": "1"])
-        }
+        try await folder.expect(["b": "1"], on: "tablet")
     }
 
     private func saveInStep(_ name: String, on device: String) async throws {
@@ -102,10 +85,7 @@ import Testing
     /// The device has no token of the zone, but the tags of what it sent tell that nothing was lost.
     @Test func intactSaveDeletedElsewhereBeforeFirstFetchStaysDeleted() async throws {
         try await folder.sync("phone")
-        try await folder.run("phone") { phone in
-            for name in ["a", "b"] { try phone.save(name, "1") }
-            try await phone.sync()
-        }
+        try await folder.save("a", "b", on: "phone")
         try folder.takeCopy()
         try await saveInStep("lost", on: "tablet")
         try folder.restore()
@@ -128,10 +108,7 @@ import Testing
             try await phone.sync()
         }
         try folder.takeCopy()
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
+        try await folder.save("a", on: "phone")
         try folder.restore()
         try await saveInStep("b", on: "tablet")
         for _ in 0..<2 {
@@ -141,10 +118,7 @@ import Testing
                 #expect(try phone.texts() == ["a": text, "b": "1"])
             }
         }
-        try await folder.run("tablet") { tablet in
-            try await tablet.sync()
-            #expect(try tablet.texts() == ["a": text, "b": "1"])
-        }
+        try await folder.expect(["a": text, "b": "1"], on: "tablet")
     }
 
     /// The tablet, which has not heard of the deletion, edits the record after it.
@@ -154,10 +128,7 @@ import Testing
     func recordEditedAfterItsLostDeletionStaysDeleted(
         order: [String], isMadeAnew: Bool
     ) async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("b", "1")
-            try await phone.sync()
-        }
+        try await folder.save("b", on: "phone")
         try await folder.sync("tablet")
         try folder.takeCopy()
         try await folder.run("phone") { phone in
@@ -181,26 +152,15 @@ import Testing
             try tablet.save(record)
         }
         for device in order + ["phone", "tablet"] { try await folder.sync(device) }
-        for device in ["phone", "tablet", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == ["b": "1"], "\(device)")
-            }
-        }
+        try await folder.expect(["b": "1"], on: "phone", "tablet", "laptop")
     }
 
     /// The phone hears of the loss, and deletes the record before it could send it again: the service knows nothing of that.
     @Test func recordDeletedAfterItsLossWasHeardOfStaysDeleted() async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("b", "1")
-            try await phone.sync()
-        }
+        try await folder.save("b", on: "phone")
         try await folder.sync("tablet")
         try folder.takeCopy()
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
+        try await folder.save("a", on: "phone")
         try await folder.sync("tablet", "phone")
         try folder.restore()
         try await folder.run("phone") { cloud in
@@ -210,21 +170,13 @@ import Testing
             try phone.delete("a")
         }
         try await folder.sync("phone", "tablet", "phone", "tablet")
-        for device in ["phone", "tablet", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == ["b": "1"], "\(device)")
-            }
-        }
+        try await folder.expect(["b": "1"], on: "phone", "tablet", "laptop")
     }
 
     /// The tablet deletes a record and makes another of its name; the phone, which has not heard of that, deletes the
     /// first one, and later hears that history was lost.
     @Test func deletionBeforeALossSparesRecordMadeAnewElsewhere() async throws {
-        try await folder.run("phone") { phone in
-            for name in ["a", "b"] { try phone.save(name, "1") }
-            try await phone.sync()
-        }
+        try await folder.save("a", "b", on: "phone")
         try await folder.sync("phone", "tablet")
         try await folder.run("tablet") { tablet in
             try tablet.delete("a")
@@ -241,12 +193,7 @@ import Testing
             try await phone.sync()
         }
         try await folder.sync("tablet", "phone", "tablet")
-        for device in ["phone", "tablet", "laptop"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == ["a": "another", "b": "1"], "\(device)")
-            }
-        }
+        try await folder.expect(["a": "another", "b": "1"], on: "phone", "tablet", "laptop")
     }
 
     /// What is saved after the restore, before anything is fetched, has the number of what was lost.
@@ -254,20 +201,10 @@ import Testing
     /// - Parameter isFetched: whether the phone has a change token of the lost record.
     @Test(arguments: [false, true])
     func recordSavedAfterRestoreHidesNoLostOne(isFetched: Bool) async throws {
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
+        try await folder.save("a", on: "phone")
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
-        try await folder.run("phone") { phone in
-            try phone.save("lost", "1")
-            try await phone.sync()
-            if isFetched {
-                await phone.fetchSoon(CKRecordZone.ID.list)
-                try await phone.sync()
-            }
-        }
+        try await folder.save("lost", on: "phone", isFetched: isFetched)
         try folder.restore()
         try await folder.run("phone") { cloud in
             // The save arrives before the zone is fetched, and so does nothing after it.
@@ -277,12 +214,8 @@ import Testing
             // It is fetched in the end, or not: both are good.
             try? await phone.sync()
         }
-        for device in ["phone", "tablet", "phone"] {
-            try await folder.run(device) { cache in
-                try await cache.sync()
-                #expect(try cache.texts() == ["a": "1", "lost": "1", "new": "1"], "\(device)")
-            }
-        }
+        try await folder.expect(
+            ["a": "1", "lost": "1", "new": "1"], on: "phone", "tablet", "phone")
     }
 
     /// The phone's next save is refused because of what was saved since the restore, of which the phone has not heard.
@@ -291,10 +224,7 @@ import Testing
     @Test(arguments: [1, 3])
     func fieldLostInRestoreSurvivesConflictWithLaterSave(saves: Int) async throws {
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
-        try await folder.run("phone") { phone in
-            try phone.save("a", "1")
-            try await phone.sync()
-        }
+        try await folder.save("a", on: "phone")
         try await folder.sync("tablet")
         try folder.takeCopy()
         try await folder.run("phone") { phone in

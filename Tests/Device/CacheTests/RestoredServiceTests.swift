@@ -26,11 +26,7 @@ import Testing
         _ name: String, _ text: String
     ) async throws -> (cloud: RealService, phone: Device, tablet: Device) {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
-        let copy = try cloud.copy()
-        try phone.save(name, text)
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone, tablet) { try phone.save(name, text) }
         return (cloud, phone, tablet)
     }
 
@@ -98,11 +94,7 @@ import Testing
 
     @Test func lostDeletionIsRepeated() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
-        let copy = try cloud.copy()
-        try phone.delete("b")
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone, tablet) { try phone.delete("b") }
         try await tablet.sync()
         #expect(try await cloud.names() == ["a"])
         #expect(try tablet.texts() == ["a": "1"])
@@ -115,11 +107,7 @@ import Testing
     /// what it meets seems to be another record of its name.
     @Test func deletionThatMeetsItsRecordSentAgainStays() async throws {
         let (cloud, phone, tablet) = try await devices(["b"])
-        let copy = try cloud.copy()
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone, tablet) { try phone.save("a", "1") }
         cloud.pass()
         try await phone.sync()
         #expect(try await cloud.names() == ["a", "b"])
@@ -168,11 +156,7 @@ import Testing
         cloud.pass()
         try phone.save("a", "anew")
         for device in [phone, tablet, watch] { try await device.sync() }
-        let copy = try cloud.copy()
-        try phone.save("a", "lost")
-        try await phone.sync()
-        try await watch.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone, watch) { try phone.save("a", "lost") }
         cloud.pass()
         try await phone.sync()
         try await tablet.sync()
@@ -201,11 +185,9 @@ import Testing
     /// Edited on both sides of the restore: the resolver decides, and who gives way is told.
     @Test func lostEditMeetsLaterOneAsConflict() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
-        let copy = try cloud.copy()
-        for name in ["a", "b"] { try phone.save(name, "lost") }
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone, tablet) {
+            for name in ["a", "b"] { try phone.save(name, "lost") }
+        }
         cloud.pass()
         let other = try Device(cloud)
         try await other.sync()
@@ -291,13 +273,11 @@ import Testing
         -> Int
     {
         let (cloud, phone, tablet) = try await devices(["a", "b", "c", "d", "e", "f"])
-        let copy = try cloud.copy()
-        for name in ["a", "e"] { try phone.save(name, "2") }
-        try phone.save("new", "1")
-        try phone.delete("f")
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        try await cloud.lose(on: phone, tablet) {
+            for name in ["a", "e"] { try phone.save(name, "2") }
+            try phone.save("new", "1")
+            try phone.delete("f")
+        }
         let callCount = tablet.link.callNames.count
         if let cut { tablet.link.fail(call: cut.number, cut.fault) }
         do { try await tablet.cache.sync() } catch {

@@ -8,16 +8,6 @@ import Testing
 
 /// What the simulation found of restores that follow each other, and of deletions after them.
 @Suite(.timeLimit(.minutes(5))) struct SecondRestoreTests {
-    /// Two devices that both have "a" of "1".
-    private func devices() async throws -> (cloud: RealService, phone: Device, tablet: Device) {
-        let cloud = RealService()
-        let (phone, tablet) = (try Device(cloud), try Device(cloud))
-        try phone.save("a", "1")
-        try await phone.sync()
-        try await tablet.sync()
-        return (cloud, phone, tablet)
-    }
-
     private func version(of name: String, _ cloud: RealService) async throws -> Int64 {
         let tag = try #require(try await cloud.record(name)?.system?.changeTag)
         return try #require(RecordSnapshot.SystemFields.version(ofTag: tag))
@@ -27,7 +17,7 @@ import Testing
     /// version, not above that one.
     @Test(arguments: [false, true])
     func restoreBetweenAnExpiryAndItsFetchIsNoticed(isFetched: Bool) async throws {
-        let (cloud, phone, tablet) = try await devices()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try tablet.save("a", "2")
         try await tablet.sync()
@@ -42,7 +32,7 @@ import Testing
     }
 
     @Test func tokenOfTheDatabaseOutlivesItsExpiry() async throws {
-        let (_, phone, _) = try await devices()
+        let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         let store = phone.cache.store
         let token = try #require(try store.databaseToken())
         try store.dropDatabaseToken(lastIntactVersion: 1)
@@ -55,7 +45,7 @@ import Testing
     /// The service has the deletion, and everybody hears of it: a record of that name is another one, even if it was made
     /// earlier, by a device that was off.
     @Test func deletionThatTheServiceHasIsNotRepeatedAfterALoss() async throws {
-        let (cloud, phone, tablet) = try await devices()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("settings", "1")
         try await phone.sync()
         try phone.cache.store.dropToken(
@@ -75,12 +65,8 @@ import Testing
 
     /// The tablet has sent a lost record again and deleted it, before the phone's own attempt arrives.
     @Test func recordSentAgainThatWasDeletedMeanwhileStaysDeleted() async throws {
-        let (cloud, phone, tablet) = try await devices()
-        let copy = try cloud.copy()
-        try phone.save("new", "1")
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
+        try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
         phone.link.fail("send", 1, .requestLost(SyncFailure(.networkUnavailable)))
         try await phone.sync()
         try await tablet.sync()
@@ -138,7 +124,7 @@ import Testing
 
     /// The service does not know an upload any more; its record was edited or deleted since.
     @Test func failedUploadOfAFormerEditChangesNothing() async throws {
-        let (cloud, phone, _) = try await devices()
+        let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("a", "2")
         let store = phone.cache.store
         let batch = try store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
@@ -153,7 +139,7 @@ import Testing
     /// A record of a name that was deleted is made again and deleted before it was sent: the former one's deletion is still
     /// one that a restore can lose.
     @Test func deletionOfTheFormerRecordOutlivesOneThatWasNeverSent() async throws {
-        let (cloud, phone, tablet) = try await devices()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try phone.delete("a")
         try await phone.sync()
@@ -170,16 +156,8 @@ import Testing
     /// Without times of fields only the pending deletion tells that the record is to go.
     @Test func deletionOfARecordThatIsSentAgainMeetsAnothersCopy() async throws {
         let cloud = RealService()
-        let phone = try Device(cloud, resolver: KeepsServer())
-        let tablet = try Device(cloud, resolver: KeepsServer())
-        try phone.save("b", "1")
-        try await phone.sync()
-        try await tablet.sync()
-        let copy = try cloud.copy()
-        try phone.save("new", "1")
-        try await phone.sync()
-        try await tablet.sync()
-        try cloud.restore(copy)
+        let (phone, tablet) = try await Device.pair(cloud, ["b": "1"], resolver: KeepsServer())
+        try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
         phone.link.fail("send", 1, .requestLost(SyncFailure(.networkUnavailable)))
         try await phone.sync()
         try await tablet.sync()

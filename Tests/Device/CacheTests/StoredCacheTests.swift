@@ -94,24 +94,25 @@ import Testing
         }
     }
 
+    /// What a column says of each tombstone that has a value there, by name.
+    private func tombstones(of cache: CloudCache, _ column: String) throws -> [[String: Int64]] {
+        try cache.store.pool.read { database in
+            try Row.fetchAll(
+                database, sql: "SELECT name, \(column) FROM tombstone WHERE \(column) IS NOT NULL"
+            ).map { [$0[0] as String: $0[1] as Int64] }
+        }
+    }
+
     @Test func timesOfDeletionsReadBack() throws {
         try withCache("2026-11-deletions") { cache in
-            let times = try cache.store.pool.read { database in
-                try Row.fetchAll(
-                    database, sql: "SELECT name, deleted FROM tombstone WHERE deleted IS NOT NULL"
-                ).map { [$0[0] as String: $0[1] as Int64] }
-            }
+            let times = try tombstones(of: cache, "deleted")
             #expect(times == [["deleted offline": 1_790_000_000_000]])
         }
     }
 
     @Test func deletedRecordsReadBack() throws {
         try withCache("2026-11-records") { cache in
-            let records = try cache.store.pool.read { database in
-                try Row.fetchAll(
-                    database, sql: "SELECT name, madeAnew FROM tombstone WHERE madeAnew IS NOT NULL"
-                ).map { [$0[0] as String: $0[1] as Int64] }
-            }
+            let records = try tombstones(of: cache, "madeAnew")
             #expect(records == [["deleted offline": 1_780_000_002_000]])
         }
     }

@@ -7,12 +7,6 @@ import Testing
 
 /// A change that left, and whose answer never came: the process was killed, or stopped, between the two.
 @Suite(.timeLimit(.minutes(5))) struct UncertainChangeTests {
-    private func synced() async throws -> (cloud: RealService, phone: Device, tablet: Device) {
-        let cloud = RealService()
-        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
-        return (cloud, phone, tablet)
-    }
-
     /// The service commits what is pending, and the process dies before it hears so.
     private func sendAndDie(_ phone: Device) async throws {
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
@@ -25,6 +19,18 @@ import Testing
         try await tablet.cache.sync()
         try tablet.delete(name)
         try await tablet.cache.sync()
+    }
+
+    /// The service and the device have a record with this text, or neither has one.
+    private func expectText(
+        _ text: String?, of name: String, _ cloud: RealService, _ phone: Device,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let record = try await cloud.record(name)
+        #expect((record == nil) == (text == nil), sourceLocation: sourceLocation)
+        #expect(
+            record?["text"] == text.map(FieldValue.string), sourceLocation: sourceLocation)
+        #expect(try phone.text(name) == text, sourceLocation: sourceLocation)
     }
 
     /// A save arrived, its answer did not, and somebody removed one of its fields again: a later edit of another field does
@@ -64,15 +70,14 @@ import Testing
     }
 
     @Test func newRecordKilledBeforeAnswerStaysDeleted() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
         #expect(try await cloud.record("b") != nil)
         try await delete("b", on: tablet)
         var events = phone.cache.events().makeAsyncIterator()
         try await phone.sync()
-        #expect(try await cloud.record("b") == nil)
-        #expect(try phone.text("b") == nil)
+        try await expectText(nil, of: "b", cloud, phone)
         try phone.cache.close()
         guard case .editOfDeletedRecord(let client) = await events.next() else {
             Issue.record("the app was not told")
@@ -83,7 +88,7 @@ import Testing
 
     /// The name was deleted once before, and everybody knows it.
     @Test func recordOfFormerNameKilledBeforeAnswerStaysDeleted() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try await phone.cache.sync()
         try await phone.cache.sync()
@@ -103,13 +108,12 @@ import Testing
         #expect(try await cloud.record("a") != nil)
         try await delete("a", on: tablet)
         try await phone.sync()
-        #expect(try await cloud.record("a") == nil)
-        #expect(try phone.text("a") == nil)
+        try await expectText(nil, of: "a", cloud, phone)
     }
 
     /// The device's own deletion comes back with the feed, after the name was used again.
     @Test func ownOldDeletionSparesNewRecord() async throws {
-        let (cloud, phone, _) = try await synced()
+        let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try await phone.cache.sync()
         try phone.save("a", "new")
@@ -117,12 +121,11 @@ import Testing
         _ = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
         try phone.restart()
         try await phone.sync()
-        #expect(try await cloud.record("a")?["text"] == .string("new"))
-        #expect(try phone.text("a") == "new")
+        try await expectText("new", of: "a", cloud, phone)
     }
 
     @Test func recordInZoneMadeAnewElsewhereStaysDeleted() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
         try phone.save("never sent", "1")
@@ -136,7 +139,7 @@ import Testing
     }
 
     @Test func recordThatNeverLeftIsSentAfterAll() async throws {
-        let (cloud, phone, _) = try await synced()
+        let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         _ = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
         try phone.restart()
@@ -154,7 +157,7 @@ import Testing
     /// since, or made anew the deleted one.
     @Test(arguments: Unanswered.allCases, [false, true])
     func unansweredChangeWaitsForZonesChanges(_ change: Unanswered, isKilled: Bool) async throws {
-        let (_, phone, _) = try await synced()
+        let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         switch change {
         case .newRecord: try phone.save("b", "1")
         case .deletion: try phone.delete("a")
@@ -184,7 +187,7 @@ import Testing
 
     /// What must be there first goes first, also when nobody knows whether it is.
     @Test func childWaitsWithItsUnansweredParent() async throws {
-        let (_, phone, _) = try await synced()
+        let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("parent", "1")
         let store = phone.cache.store
         let batch = try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
@@ -199,7 +202,7 @@ import Testing
 
     /// The running loop hears that the record was deleted, and does not send it a second time.
     @Test func newRecordDeletedBeforeItIsSentAgainStaysDeleted() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         // The database's changes, the zone's, then the upload.
         phone.link.fail(call: 2, .answerLost)
         try phone.save("b", "1")
@@ -209,15 +212,14 @@ import Testing
         _ = try await phone.remote.send(batch, isAtomic: false)
         #expect(try await cloud.record("b") == nil)
         try await phone.sync()
-        #expect(try await cloud.record("b") == nil)
-        #expect(try phone.text("b") == nil)
+        try await expectText(nil, of: "b", cloud, phone)
     }
 
     // MARK: A deletion without an answer
 
     /// The phone's record arrived without its knowing; the tablet deleted it, and made another of its name.
     @Test func deletionOfUnansweredRecordSparesOneMadeAnewElsewhere() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
         try await delete("b", on: tablet)
@@ -227,13 +229,12 @@ import Testing
         try await tablet.cache.sync()
         try phone.delete("b")
         try await phone.sync()
-        #expect(try await cloud.record("b")?["text"] == .string("another"))
-        #expect(try phone.text("b") == "another")
+        try await expectText("another", of: "b", cloud, phone)
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
     @Test func unansweredDeletionSparesRecordMadeAnewElsewhere() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         // The database's changes, the zone's, then the upload.
         phone.link.fail(call: 2, .answerLost)
@@ -243,45 +244,41 @@ import Testing
         try tablet.save("a", "another")
         try await tablet.cache.sync()
         try await phone.sync()
-        #expect(try await cloud.record("a")?["text"] == .string("another"))
-        #expect(try phone.text("a") == "another")
+        try await expectText("another", of: "a", cloud, phone)
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
     @Test func deletionOfRecordEditedElsewhereStands() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try tablet.save("a", "2")
         try await tablet.cache.sync()
         try await phone.sync()
-        #expect(try await cloud.record("a") == nil)
-        #expect(try phone.text("a") == nil)
+        try await expectText(nil, of: "a", cloud, phone)
     }
 
     /// Between the fetch and the deletion somebody deletes the record, and makes one of its name.
     @Test func deletionOnItsWaySparesRecordMadeAnewMeanwhile() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         phone.link.beforeNextSend {
             try await cloud.delete("a")
             try await cloud.save("a", "another")
         }
         try await phone.sync()
-        #expect(try await cloud.record("a")?["text"] == .string("another"))
-        #expect(try phone.text("a") == "another")
+        try await expectText("another", of: "a", cloud, phone)
         #expect(try await phone.cache.status().pendingCount == 0)
         _ = tablet
     }
 
     @Test func deletionMeetsEditOnItsWayAndStands() async throws {
-        let (cloud, phone, tablet) = try await synced()
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         phone.link.beforeNextSend {
             try await cloud.save("a", "edited")
         }
         try await phone.sync()
-        #expect(try await cloud.record("a") == nil)
-        #expect(try phone.text("a") == nil)
+        try await expectText(nil, of: "a", cloud, phone)
         _ = tablet
     }
 

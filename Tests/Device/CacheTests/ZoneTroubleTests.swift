@@ -154,8 +154,7 @@ import Testing
         try await phone.cache.sync()
         // Only the database's changes could tell of them.
         #expect(phone.link.callNames.dropFirst(calls) == ["database"])
-        #expect(try await cloud.zones().isEmpty)
-        #expect(try await phone.cache.zoneIDs().isEmpty)
+        try await phone.expectNoZones(cloud)
     }
 
     /// Word comes of the zone alone, and of neither its end nor its making.
@@ -196,8 +195,7 @@ import Testing
         try await phone.cache.sync()
         let asked = Array(phone.link.callNames.dropFirst(calls))
         #expect(asked == ["database", "database", "database"], "no zone was asked for")
-        #expect(try await cloud.zones().isEmpty)
-        #expect(try await phone.cache.zoneIDs().isEmpty)
+        try await phone.expectNoZones(cloud)
     }
 
     @Test func defaultZoneCannotBeDeletedFromCache() async throws {
@@ -219,8 +217,7 @@ import Testing
         try await phone.cache.deleteZone(CKRecordZone.ID(.list))
         try phone.restart()
         try await phone.cache.sync()
-        #expect(try await cloud.zones().isEmpty)
-        #expect(try await phone.cache.zoneIDs().isEmpty)
+        try await phone.expectNoZones(cloud)
     }
 
     @Test func pageInFlightDoesNotRefillDeletedZone() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusTesting
 
 @testable import StratusCache
 
@@ -8,6 +9,17 @@ import StratusRecords
 extension CloudDevice {
     static func bytes(_ text: String, count: Int = 1_000) -> Data {
         Data((text + "\n").utf8.cycled(count))
+    }
+
+    /// A phone that has sent a record "a" with a photo, and a tablet that has the record alone.
+    static func pair(photo: Data) async throws -> (phone: CloudDevice, tablet: CloudDevice) {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.savePhoto("a", photo)
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        return (phone, tablet)
     }
 
     /// Saves a photo from a file that is gone at once, as an app's temporary ones are.

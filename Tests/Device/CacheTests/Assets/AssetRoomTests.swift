@@ -91,12 +91,7 @@ import Testing
     /// The tablet has the first part of a photo of the phone's.
     private func devicesWithCutDownload() async throws -> (phone: CloudDevice, tablet: CloudDevice)
     {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", content("a", 900_000))
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(photo: content("a", 900_000))
         try await tablet.cache.keeper.tidy()
         tablet.transport.change { $0.cutsAfter = 400_000 }
         let error = await #expect(throws: CacheError.self) {
@@ -146,12 +141,7 @@ import Testing
 
     /// The downloaded file is another than the one that is kept of the tablet's own, with the same bytes.
     @Test func downloadedFileGoesWhenItsBytesAreSavedHere() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", content("a"))
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (_, tablet) = try await CloudDevice.pair(photo: content("a"))
         _ = try await tablet.cache.asset("image", of: id("a"))
         try await tablet.cache.keeper.tidy()
         try tablet.savePhoto("a", content("a"))
@@ -162,12 +152,7 @@ import Testing
     }
 
     @Test func twoWhoAskForAFileDownloadItOnce() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", content("a", 900_000))
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (_, tablet) = try await CloudDevice.pair(photo: content("a", 900_000))
         let cache = tablet.cache
         let id = id("a")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -248,12 +233,7 @@ import Testing
     }
 
     @Test func fileStaysWhileAReportTellsOfIt() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", content("old"))
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(photo: content("old"))
         try phone.savePhoto("a", content("new"))
         try await tablet.cache.delete(id("a"))
         try await tablet.cache.sync()

@@ -169,12 +169,7 @@ import Testing
     }
 
     @Test func assetOfAnotherRecordIsSavedInThisOne() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", first)
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(photo: first)
         let copy = CKRecord(
             recordType: "Photo", recordID: CKRecord.ID(recordName: "copy", zoneID: .list))
         copy["image"] = try #require(try tablet.photo("a"))["image"] as CKAsset?
@@ -191,12 +186,7 @@ import Testing
     }
 
     @Test func twoDevicesChangeTheSameImageAndOneWins() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.savePhoto("a", CloudDevice.bytes("old"))
-        try await phone.cache.sync()
-        try await tablet.cache.sync()
+        let (phone, tablet) = try await CloudDevice.pair(photo: CloudDevice.bytes("old"))
         try phone.savePhoto("a", first)
         try tablet.savePhoto("a", second)
         try await phone.cache.sync()

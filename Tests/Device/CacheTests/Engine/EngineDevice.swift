@@ -30,13 +30,21 @@ final class EngineDevice {
     }
 
     /// A phone and a tablet of one person.
+    ///
+    /// - Parameter texts: of records that the phone has made and the tablet has fetched.
     static func pair(
-        _ cloud: TestCloud = TestCloud()
+        _ cloud: TestCloud = TestCloud(), _ texts: KeyValuePairs<String, String> = [:]
     ) async throws -> (phone: EngineDevice, tablet: EngineDevice) {
-        (try await EngineDevice(cloud, "phone"), try await EngineDevice(cloud, "tablet"))
+        let phone = try await EngineDevice(cloud, "phone")
+        let tablet = try await EngineDevice(cloud, "tablet")
+        if texts.isEmpty { return (phone, tablet) }
+        for (name, text) in texts { try phone.save(name, text) }
+        for app in [phone, tablet, phone] { try await app.sync() }
+        return (phone, tablet)
     }
 
-    private static func engine(
+    /// An engine that goes on where the store is.
+    static func engine(
         _ container: CKContainer, _ store: EngineStore, _ isAutomatic: Bool
     ) throws -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(

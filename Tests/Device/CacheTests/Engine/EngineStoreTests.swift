@@ -46,10 +46,16 @@ import Testing
         }
     }
 
-    @Test func restartGoesOnWithStateAndQueue() async throws {
+    /// Two devices that have a record of the tablet's.
+    private func pairWithTheirs() async throws -> (phone: EngineDevice, tablet: EngineDevice) {
         let (phone, tablet) = try await EngineDevice.pair()
         try tablet.save("theirs", "1")
         for app in [tablet, phone] { try await app.sync() }
+        return (phone, tablet)
+    }
+
+    @Test func restartGoesOnWithStateAndQueue() async throws {
+        let (phone, tablet) = try await pairWithTheirs()
         #expect(try phone.store.stateSerialization() != nil)
         try phone.save("mine", "1")
         try phone.delete("theirs")
@@ -62,9 +68,7 @@ import Testing
 
     /// The engine's app becomes one that lets the cache sync.
     @Test func cacheGoesOnWhereTheEngineWas() async throws {
-        let (phone, tablet) = try await EngineDevice.pair()
-        try tablet.save("theirs", "1")
-        for app in [tablet, phone] { try await app.sync() }
+        let (phone, tablet) = try await pairWithTheirs()
         try phone.save("mine", "1")
         try await phone.cache.sync()
         try tablet.delete("theirs")

@@ -57,9 +57,7 @@ import Testing
 
     @Test func unansweredDeletionSparesRecordMadeAnewElsewhere() async throws {
         let cloud = TestCloud()
-        let (phone, tablet) = try await EngineDevice.pair(cloud)
-        try phone.save("a", "1")
-        for app in [phone, tablet, phone] { try await app.sync() }
+        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
         try phone.delete("a")
         await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
@@ -94,9 +92,7 @@ import Testing
 
     /// Another record than the one that was deleted, to all devices, as with the cache alone.
     @Test func recordMadeAnewHasNothingOfTheFormer() async throws {
-        let (phone, tablet) = try await EngineDevice.pair()
-        try phone.save("a", "1")
-        for app in [phone, tablet, phone] { try await app.sync() }
+        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
         let former = try #require(try await tablet.cache.record(for: id))
         former["colour"] = "red"
@@ -114,9 +110,7 @@ import Testing
 
     @Test func recordMadeAnewAndDeletedElsewhereStaysDeleted() async throws {
         let cloud = TestCloud()
-        let (phone, tablet) = try await EngineDevice.pair(cloud)
-        try phone.save("a", "1")
-        for app in [phone, tablet, phone] { try await app.sync() }
+        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
         try await phone.engine.sendChanges()
         try phone.save("a", "new")
@@ -211,9 +205,7 @@ import Testing
 
     /// The phone hears of its end only by trying to save into it.
     @Test func zoneDeletedElsewhereIsNotMadeAgainByAnEdit() async throws {
-        let (phone, tablet) = try await EngineDevice.pair()
-        try phone.save("a", "1")
-        for app in [phone, tablet, phone] { try await app.sync() }
+        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         try await tablet.cache.deleteZone(.list)
         try tablet.store.resume(tablet.engine)
         try await tablet.sync()
@@ -236,9 +228,7 @@ import Testing
 
     @Test func missingZoneThatNobodyDeletedIsMadeAgain() async throws {
         let cloud = TestCloud()
-        let (phone, tablet) = try await EngineDevice.pair(cloud)
-        try phone.save("a", "1")
-        for app in [phone, tablet, phone] { try await app.sync() }
+        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.save("b", "1")
         cloud.faults.next(of: RecordsModify.self, .answer(.zoneNotFound))
         await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }

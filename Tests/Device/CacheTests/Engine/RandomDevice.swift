@@ -57,12 +57,7 @@ final class RandomDevice: Sendable {
             path: path, container: container, settings: .quick, world: time.world)
         guard usesEngine else { return Opened(cache: cache) }
         let store = try EngineStore(cache)
-        var configuration = CKSyncEngine.Configuration(
-            database: container.privateCloudDatabase,
-            stateSerialization: try store.stateSerialization(), delegate: store)
-        configuration.automaticallySync = false
-        let engine = CKSyncEngine(configuration)
-        try store.resume(engine)
+        let engine = try EngineDevice.engine(container, store, false)
         return Opened(cache: cache, store: store, engine: engine)
     }
 

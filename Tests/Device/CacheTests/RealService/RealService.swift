@@ -128,6 +128,14 @@ final class RealService: Sendable {
         }
     }
 
+    /// Devices sync a change that is lost again.
+    func lose(on devices: Device..., change: () throws -> Void) async throws {
+        let copy = try copy()
+        try change()
+        for device in devices { try await device.sync() }
+        try restore(copy)
+    }
+
     /// Time goes by, on every device.
     func pass(milliseconds: Int64 = 1_000) { time.advance(milliseconds: milliseconds) }
 
