@@ -98,14 +98,12 @@
             try tablet.type("mode planning")
             try bobs.hears("* Tea added by Alice")
             // Both offline, and both changes are there afterwards.
-            try phone.type("offline")
-            try bobs.type("offline")
+            for device in [phone, bobs] { try device.type("offline") }
             try phone.type("add Cream after bread")
             try bobs.type("add Jam after bread")
             try bobs.type("rename bread to Rye bread")
             #expect(try phone.type("status").contains("Changes waiting to be sent: 1"))
-            try phone.type("online")
-            try bobs.type("online")
+            for device in [phone, bobs] { try device.type("online") }
             try bobs.hears("* Cream added by Alice")
             try phone.hears("* Bread renamed to Rye bread by Bob")
             for device in opened { try device.type("sync") }

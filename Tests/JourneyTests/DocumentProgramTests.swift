@@ -87,14 +87,21 @@
 
         // MARK: Document 002
 
-        @Test("A local copy follows adding, editing with kept system fields, and deleting")
-        func tasksSyncBetweenDevices() throws {
+        /// Two devices that have started; before the tablet did, the phone added tasks.
+        private func pairOfTasks(
+            _ added: String...
+        ) throws -> (phone: DocumentDevice, tablet: DocumentDevice) {
             let phone = try tasks("phone", home: 0)
             let tablet = try tasks("tablet", home: 1)
             try phone.tap("start", "started")
-            try phone.tap("add one Oil the gate", "done")
-            try phone.tap("add two Mend the net", "done")
+            for task in added { try phone.tap("add " + task, "done") }
             try tablet.tap("start", "started")
+            return (phone, tablet)
+        }
+
+        @Test("A local copy follows adding, editing with kept system fields, and deleting")
+        func tasksSyncBetweenDevices() throws {
+            let (phone, tablet) = try pairOfTasks("one Oil the gate", "two Mend the net")
             #expect(tablet.lines.contains("record changed: one Oil the gate"))
             #expect(try tablet.tap("rows", "rows") == "2")
             // The row's archived system fields and nothing else make the record that is saved.
@@ -108,10 +115,7 @@
 
         @Test("A database subscription's push brings the changes of the scope that it names")
         func databasePushFetchesChangedTasks() throws {
-            let phone = try tasks("phone", home: 0)
-            let tablet = try tasks("tablet", home: 1)
-            try phone.tap("start", "started")
-            try tablet.tap("start", "started")
+            let (phone, tablet) = try pairOfTasks()
             try tablet.tap("register", "registered")
             try phone.tap("add one Oil the gate", "done")
             try tablet.wait(for: "push newData")
@@ -121,15 +125,11 @@
 
         @Test("After a restart only what is new is fetched, page by page")
         func restartFetchesOnlyNewTasks() throws {
-            let phone = try tasks("phone", home: 0)
-            var tablet = try tasks("tablet", home: 1)
-            try phone.tap("start", "started")
-            try phone.tap("add one Oil the gate", "done")
-            try tablet.tap("start", "started")
-            #expect(try tablet.quit() == 0)
+            let (phone, first) = try pairOfTasks("one Oil the gate")
+            #expect(try first.quit() == 0)
             try phone.tap("fill 200", "done")
             try phone.tap("add last Lock up", "done")
-            tablet = try tasks("tablet", home: 1)
+            let tablet = try tasks("tablet", home: 1)
             try tablet.tap("start", "started")
             #expect(!tablet.lines.contains { $0.hasPrefix("record changed: one ") })
             #expect(tablet.lines.contains("record changed: last Lock up"))
@@ -139,11 +139,7 @@
 
         @Test("A zone that another device deleted leaves the local copy")
         func deletedTasksZoneClearsLocalCopy() throws {
-            let phone = try tasks("phone", home: 0)
-            let tablet = try tasks("tablet", home: 1)
-            try phone.tap("start", "started")
-            try phone.tap("add one Oil the gate", "done")
-            try tablet.tap("start", "started")
+            let (phone, tablet) = try pairOfTasks("one Oil the gate")
             try phone.tap("clear", "cleared")
             try tablet.tap("sync", "synced")
             #expect(tablet.lines.contains("zone deleted Tasks"))

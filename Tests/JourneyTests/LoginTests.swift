@@ -9,10 +9,7 @@ import Testing
     private let service: TemporaryFolder
     private let device: TemporaryFolder
 
-    init() throws {
-        service = try TemporaryFolder()
-        device = try TemporaryFolder()
-    }
+    init() throws { (service, device) = (try TemporaryFolder(), try TemporaryFolder()) }
 
     /// What the README says: a token, an account, a service, and the app.
     @Test func shoppingSignsInWithBrowser() throws {

@@ -8,10 +8,7 @@ import Testing
     private let service: TemporaryFolder
     private let device: TemporaryFolder
 
-    init() throws {
-        service = try TemporaryFolder()
-        device = try TemporaryFolder()
-    }
+    init() throws { (service, device) = (try TemporaryFolder(), try TemporaryFolder()) }
 
     @Test func anotherUsersTokenOpensAnotherFile() throws {
         let (alice, bob) = (try token(of: "alice"), try token(of: "bob"))

@@ -7,9 +7,7 @@ import Testing
 struct ShoppingTogetherTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// Types lines into a person's app until it ends; what it printed.
     private func shop(

@@ -8,25 +8,39 @@ import Testing
 /// The mapping over a cache.
 @Suite(.timeLimit(.minutes(5)))
 struct MappedCacheTests {
+    /// A device whose mapping is over a cache, in a folder of its own.
+    private final class CachedPhone {
+        /// Its connection, whose network the test can take away.
+        let link: MappedDevice
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("mapped-\(UUID().uuidString)")
+        let cache: CloudCache
+        let store = RecordingStore()
+        let mapping: CloudMapping
+
+        init(_ cloud: TestCloud, _ types: [any CloudEntity.Type]) async throws {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            link = try await MappedDevice(cloud, "phone")
+            let container = CKContainer(
+                identifier: MappedDevice.container, connection: link.connection)
+            cache = try CloudCache(
+                path: folder.appendingPathComponent("cache.sqlite").path, container: container,
+                scopes: [.private])
+            mapping = try CloudMapping(cache: cache, types: types, store: store, file: nil)
+        }
+
+        deinit {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
     @Test func mappedObjectsWorkOfflineOverTheCache() async throws {
         let cloud = TestCloud()
         let tablet = try await MappedDevice(cloud, "tablet")
-        // Its connection, whose network the test can take away.
-        let link = try await MappedDevice(cloud, "phone")
-        let path = NSTemporaryDirectory() + "mapped-\(UUID().uuidString).sqlite"
-        defer {
-            for suffix in ["", "-wal", "-shm", "-lock"] {
-                // A file that was never made need not go.
-                try? FileManager.default.removeItem(atPath: path + suffix)
-            }
-        }
-        let container = CKContainer(
-            identifier: MappedDevice.container, connection: link.connection)
-        let cache = try CloudCache(path: path, container: container, scopes: [.private])
-        let store = RecordingStore()
-        let phone = try CloudMapping(
-            cache: cache, types: [Person.self, Home.self, Course.self], store: store, file: nil)
-        link.transport.isOffline = true
+        let cached = try await CachedPhone(cloud, [Person.self, Home.self, Course.self])
+        let (phone, cache, store) = (cached.mapping, cached.cache, cached.store)
+        cached.link.transport.isOffline = true
         let home = Home()
         home.edit { $0.road = "Lake Road" }
         let anna = Person()
@@ -40,7 +54,7 @@ struct MappedCacheTests {
         #expect(anna.syncID != nil)
         #expect(try await cache.pendingRecordIDs().count == 2)
         await #expect(throws: CacheError.self) { try await phone.syncEntities() }
-        link.transport.isOffline = false
+        cached.link.transport.isOffline = false
         try await phone.syncEntities()
         try await tablet.sync()
         let copy = try #require(tablet.person("Anna"))
@@ -67,22 +81,9 @@ struct MappedCacheTests {
     func newHolderOfADeletedTargetIsSavedWithoutIt(isTicketFirst: Bool) async throws {
         let cloud = TestCloud()
         let tablet = try await MappedDevice(cloud, "tablet")
-        let link = try await MappedDevice(cloud, "phone")
-        let path = NSTemporaryDirectory() + "mapped-\(UUID().uuidString).sqlite"
-        defer {
-            for suffix in ["", "-wal", "-shm", "-lock"] {
-                // A file that was never made need not go.
-                try? FileManager.default.removeItem(atPath: path + suffix)
-            }
-        }
-        let container = CKContainer(
-            identifier: MappedDevice.container, connection: link.connection)
-        let cache = try CloudCache(path: path, container: container, scopes: [.private])
-        let store = RecordingStore()
-        let phone = try CloudMapping(
-            cache: cache,
-            types: isTicketFirst ? [Ticket.self, Course.self] : [Course.self, Ticket.self],
-            store: store, file: nil)
+        let cached = try await CachedPhone(
+            cloud, isTicketFirst ? [Ticket.self, Course.self] : [Course.self, Ticket.self])
+        let (phone, cache, store) = (cached.mapping, cached.cache, cached.store)
         let course = tablet.add(Course(CourseFields(title: "Ski")))
         try await tablet.sync()
         try await phone.syncEntities()
@@ -106,24 +107,11 @@ struct MappedCacheTests {
     @Test func assetsOverTheCacheAreUploadedOnce() async throws {
         let cloud = TestCloud()
         let tablet = try await MappedDevice(cloud, "tablet")
-        let link = try await MappedDevice(cloud, "phone")
-        let folder = NSTemporaryDirectory() + "mapped-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true)
-        defer {
-            // Nobody minds a folder among the temporary ones.
-            try? FileManager.default.removeItem(atPath: folder)
-        }
-        let photo = URL(fileURLWithPath: folder + "/photo")
+        let cached = try await CachedPhone(cloud, [Person.self, Home.self, Course.self])
+        let (phone, cache, store) = (cached.mapping, cached.cache, cached.store)
+        let photo = cached.folder.appendingPathComponent("photo")
         try Data("a lake".utf8).write(to: photo)
-        let container = CKContainer(
-            identifier: MappedDevice.container, connection: link.connection)
-        let cache = try CloudCache(
-            path: folder + "/cache.sqlite", container: container, scopes: [.private])
         var transfers = cache.assetTransfers().makeAsyncIterator()
-        let store = RecordingStore()
-        let phone = try CloudMapping(
-            cache: cache, types: [Person.self, Home.self, Course.self], store: store, file: nil)
         let anna = Person()
         anna.edit {
             $0.firstName = "Anna"

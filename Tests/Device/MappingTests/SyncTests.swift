@@ -89,12 +89,20 @@ struct SyncTests {
         return (phone, tablet, try #require(tablet.person("Anna")))
     }
 
-    @Test(arguments: scopes)
-    func unsavedEditsAreSentByTheNextSync(scope: CKDatabase.Scope) async throws {
+    /// The phone has sent Anna.
+    private func pairWithAnna(
+        _ scope: CKDatabase.Scope
+    ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
         let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
         let anna = phone.addPerson("Anna")
         try await phone.sync()
+        return (phone, tablet, anna)
+    }
+
+    @Test(arguments: scopes)
+    func unsavedEditsAreSentByTheNextSync(scope: CKDatabase.Scope) async throws {
+        let (phone, tablet, anna) = try await pairWithAnna(scope)
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
         anna.edit { $0.age = 3 }
         try await phone.sync()
@@ -254,10 +262,7 @@ struct SyncTests {
 
     @Test(arguments: scopes)
     func deletionWithoutConnectionIsDoneLater(scope: CKDatabase.Scope) async throws {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope)
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
-        let anna = phone.addPerson("Anna")
-        try await phone.sync()
+        let (phone, tablet, anna) = try await pairWithAnna(scope)
         try await tablet.sync()
         phone.transport.isOffline = true
         phone.store.memory.remove(anna)

@@ -76,9 +76,7 @@ import Testing
 
     @Test func accountSwitchDuringFetchDiscardsAnswer() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice.sent(["a": "1"], to: cloud)
-        let app = phone.app
-        _ = app.takeLog()
+        let (phone, app) = try await SwitchableDevice.sentAndHeard(["a": "1"], to: cloud)
         phone.become("bo", during: ChangesDatabase.path)
         #expect(await codeOf { try await app.engine.fetchChanges() } == .operationCancelled)
         await app.waitForLog { $0.contains("switchAccounts") }

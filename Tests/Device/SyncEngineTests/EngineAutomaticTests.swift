@@ -40,6 +40,18 @@ import Testing
             return app
         }
 
+        /// Starts an engine that is cancelled before its next request of a path.
+        func startedToBeCancelled(
+            atNext path: String, then body: @escaping @Sendable () async throws -> Void
+        ) -> EngineApp {
+            let engine = phone.app.engine
+            phone.transport.beforeNext(path) {
+                await engine.cancelOperations()
+                try await body()
+            }
+            return phone.app
+        }
+
         /// The service notifies of the first change at once, and what follows a second later.
         func serviceTells() async {
             let window = Limits().gatheringSeconds
@@ -259,11 +271,7 @@ import Testing
 
     @Test func cancelledFirstFetchIsRepeatedOnSchedule() async throws {
         let scene = try await Scene()
-        let app = scene.phone.app
-        let engine = app.engine
-        scene.phone.transport.beforeNext(ChangesDatabase.path) {
-            await engine.cancelOperations()
-        }
+        let app = scene.startedToBeCancelled(atNext: ChangesDatabase.path) {}
         await app.waitForLog { $0.contains("didFetch scheduled") }
         // There was no fetch yet after which the next was planned.
         await scene.rest()
@@ -274,10 +282,7 @@ import Testing
 
     @Test func cancelledAccountLookupIsRepeatedOnSchedule() async throws {
         let scene = try await Scene()
-        let app = scene.phone.app
-        let engine = app.engine
-        scene.phone.transport.beforeNext(UsersCaller.path) {
-            await engine.cancelOperations()
+        let app = scene.startedToBeCancelled(atNext: UsersCaller.path) {
             try await Task.sleep(for: .seconds(60))
         }
         await scene.rest()

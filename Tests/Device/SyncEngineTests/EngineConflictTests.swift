@@ -33,8 +33,7 @@ import Testing
         await expectConflict(tablet)
         // Merged, and added again by the app.
         #expect(tablet.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
-        try await tablet.engine.sendChanges()
-        #expect(tablet.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+        try await expectSend(by: tablet, "sent +a")
         try await phone.engine.fetchChanges()
         #expect(phone.texts == ["a": "5"])
     }
@@ -99,8 +98,7 @@ import Testing
         #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
         #expect(
             tablet.takeLog() == ["willSend manual", "sent +a!unknownItem", "didSend manual"])
-        try await tablet.engine.sendChanges()
-        #expect(tablet.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+        try await expectSend(by: tablet, "sent +a")
         try await phone.engine.fetchChanges()
         #expect(phone.texts == ["a": "2"])
     }
@@ -110,8 +108,7 @@ import Testing
         phone.erase("a")
         tablet.erase("a")
         try await phone.engine.sendChanges()
-        try await tablet.engine.sendChanges()
-        #expect(tablet.takeLog() == ["willSend manual", "sent -a", "didSend manual"])
+        try await expectSend(by: tablet, "sent -a")
     }
 
     @Test(arguments: [Fault.ZoneResetReason.deleted, .purged])
@@ -149,6 +146,16 @@ import Testing
         #expect("\(deletion.reason)" == "\(reason)")
     }
 
+    /// An app sends, and hears of this between the beginning and the end.
+    private func expectSend(
+        by app: EngineApp, _ events: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await app.engine.sendChanges()
+        #expect(
+            app.takeLog() == ["willSend manual"] + events + ["didSend manual"],
+            sourceLocation: sourceLocation)
+    }
+
     @Test func encryptedDataResetRecreatesZoneWithRecords() async throws {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
@@ -159,11 +166,7 @@ import Testing
             phone.takeLog() == [
                 "willFetch manual", "zones -Huts encryptedDataReset", "didFetch manual",
             ])
-        try await phone.engine.sendChanges()
-        #expect(
-            phone.takeLog() == [
-                "willSend manual", "sentZones +Huts", "sent +b +a", "didSend manual",
-            ])
+        try await expectSend(by: phone, "sentZones +Huts", "sent +b +a")
         try await tablet.engine.fetchChanges()
         #expect(tablet.texts == ["a": "1", "b": "2"])
     }
@@ -179,11 +182,7 @@ import Testing
             phone.takeLog() == [
                 "willSend manual", "sent +a!zoneNotFound +b!zoneNotFound", "didSend manual",
             ])
-        try await phone.engine.sendChanges()
-        #expect(
-            phone.takeLog() == [
-                "willSend manual", "sentZones +Huts", "sent +a +b", "didSend manual",
-            ])
+        try await expectSend(by: phone, "sentZones +Huts", "sent +a +b")
     }
 
     @Test func zoneDeletedDuringFetchIsReported() async throws {
@@ -204,15 +203,13 @@ import Testing
     @Test func zoneDeletionReachesOtherDevice() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
-        try await phone.engine.sendChanges()
-        #expect(phone.takeLog() == ["willSend manual", "sentZones -Huts", "didSend manual"])
+        try await expectSend(by: phone, "sentZones -Huts")
         try await tablet.engine.fetchChanges()
         #expect(tablet.takeLog() == ["willFetch manual", "zones -Huts deleted", "didFetch manual"])
         #expect(tablet.texts.isEmpty)
         // Deleted twice is deleted.
         tablet.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
-        try await tablet.engine.sendChanges()
-        #expect(tablet.takeLog() == ["willSend manual", "sentZones -Huts", "didSend manual"])
+        try await expectSend(by: tablet, "sentZones -Huts")
     }
 
     @Test func limitExceededHalvesEngineBatch() async throws {
@@ -221,11 +218,7 @@ import Testing
         for number in 0..<8 { phone.write("n\(number)", "1") }
         world.cloud.faults.next(
             of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
-        try await phone.engine.sendChanges()
-        #expect(
-            phone.takeLog() == [
-                "willSend manual", "sent +n0 +n1 +n2 +n3", "sent +n4 +n5 +n6 +n7", "didSend manual",
-            ])
+        try await expectSend(by: phone, "sent +n0 +n1 +n2 +n3", "sent +n4 +n5 +n6 +n7")
         // A single record that is too large is the app's.
         phone.resolveNothing()
         phone.write("a", "2")
@@ -247,8 +240,7 @@ import Testing
             phone.takeLog() == ["willSend manual", "sent +a!quotaExceeded", "didSend manual"])
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
         phone.engine.state.add(pendingRecordZoneChanges: [.saveRecord(hut("a"))])
-        try await phone.engine.sendChanges()
-        #expect(phone.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+        try await expectSend(by: phone, "sent +a")
     }
 
     @Test func networkFailureKeepsPendingChanges() async throws {
@@ -272,8 +264,7 @@ import Testing
         #expect(app.takeLog() == ["willFetch manual", "didFetch manual"])
         #expect(app.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
         phone.transport.goOnline()
-        try await app.engine.sendChanges()
-        #expect(app.takeLog() == ["willSend manual", "sent +a", "didSend manual"])
+        try await expectSend(by: app, "sent +a")
     }
 
     @Test func lostAnswerEndsAsConflictWithOwnSave() async throws {

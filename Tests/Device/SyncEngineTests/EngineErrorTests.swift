@@ -113,9 +113,7 @@ import Testing
 
     /// Rate limits meet single records as well.
     @Test func throttledRecordOfBatchStaysPending() async throws {
-        let phone = try await SwitchableDevice.sent()
-        let app = phone.app
-        _ = app.takeLog()
+        let (phone, app) = try await SwitchableDevice.sentAndHeard()
         app.write("a", "1")
         app.write("b", "1")
         phone.transport.alterNextResults { results in

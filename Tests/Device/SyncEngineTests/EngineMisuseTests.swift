@@ -111,9 +111,7 @@ import Testing
 
     @Test func changeMadeDuringRequestIsSentToo() async throws {
         let cloud = TestCloud()
-        let phone = try await SwitchableDevice.sent(["a": "1", "b": "1"], to: cloud)
-        let app = phone.app
-        _ = app.takeLog()
+        let (phone, app) = try await SwitchableDevice.sentAndHeard(["a": "1", "b": "1"], to: cloud)
         app.write("a", "2")
         app.write("b", "2")
         let seen = Mutex<[CKSyncEngine.PendingRecordZoneChange]>([])

@@ -216,9 +216,7 @@ import Testing
     }
 
     @Test func cancelOperationsKeepsChangesPending() async throws {
-        let phone = try await SwitchableDevice.sent()
-        let app = phone.app
-        _ = app.takeLog()
+        let (phone, app) = try await SwitchableDevice.sentAndHeard()
         app.write("a", "1")
         let engine = app.engine
         phone.transport.beforeRequests { path in

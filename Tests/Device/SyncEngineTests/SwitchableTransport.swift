@@ -112,6 +112,15 @@ struct SwitchableDevice {
         return phone
     }
 
+    /// The app of such a device, which has heard of that.
+    static func sentAndHeard(
+        _ texts: KeyValuePairs<String, String> = [:], to cloud: TestCloud = TestCloud()
+    ) async throws -> (phone: SwitchableDevice, app: EngineApp) {
+        let phone = try await sent(texts, to: cloud)
+        _ = phone.app.takeLog()
+        return (phone, phone.app)
+    }
+
     /// Another person signs in, or nobody.
     func become(_ user: String?) async throws {
         transport.use(try await cloud.connect(user: user, device: device).transport)

@@ -2,19 +2,18 @@ import NIOCore
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import Testing
 
 @testable import StratusServer
 
 /// When a client is too slow; and whose word is believed about where it is.
 @Suite struct ConnectionPaceTests {
-    private var limits: Limits {
-        var limits = Limits()
-        limits.requestHeadSeconds = 15
-        limits.requestReadSeconds = 30
-        limits.answerWriteSeconds = 30
-        limits.minimumBytesPerSecond = 1_000
-        return limits
+    private let limits = Limits.with {
+        $0.requestHeadSeconds = 15
+        $0.requestReadSeconds = 30
+        $0.answerWriteSeconds = 30
+        $0.minimumBytesPerSecond = 1_000
     }
 
     @Test func headThatTricklesEnds() {

@@ -13,6 +13,14 @@ import Testing
         )
     }
 
+    /// Completion handlers for continuations that have no use for the error.
+    private static func handler<Value: Sendable>(
+        of type: Value.Type
+    ) -> @Sendable (CheckedContinuation<Value?, Never>) -> @Sendable (Value?, (any Error)?) -> Void
+    {
+        { continuation in { value, _ in continuation.resume(returning: value) } }
+    }
+
     @available(*, deprecated)
     @Test func discoverableUserIsFound() async throws {
         let (ida, bo) = try await people()
@@ -52,13 +60,7 @@ import Testing
             }
         }
         #expect(asked == .granted)
-        let handler:
-            @Sendable (CheckedContinuation<CKUserIdentity?, Never>) ->
-                @Sendable (
-                    CKUserIdentity?, (any Error)?
-                ) -> Void = { continuation in
-                    { identity, _ in continuation.resume(returning: identity) }
-                }
+        let handler = Self.handler(of: CKUserIdentity.self)
         let found = [
             await withCheckedContinuation {
                 ida.discoverUserIdentity(
@@ -137,13 +139,7 @@ import Testing
     @Test func participantCompletionHandlersReturnParticipants() async throws {
         let (ida, bo) = try await people()
         let boID = try await bo.userRecordID()
-        let handler:
-            @Sendable (CheckedContinuation<CKShare.Participant?, Never>) ->
-                @Sendable (
-                    CKShare.Participant?, (any Error)?
-                ) -> Void = { continuation in
-                    { participant, _ in continuation.resume(returning: participant) }
-                }
+        let handler = Self.handler(of: CKShare.Participant.self)
         let found = [
             await withCheckedContinuation {
                 ida.fetchShareParticipant(

@@ -6,6 +6,8 @@ import Testing
 
 /// That what an app changed reaches the service: whenever it was changed, archived or merged.
 @Suite struct RecordChangesTests {
+    typealias SavePolicy = CKModifyRecordsOperation.RecordSavePolicy
+
     private let cloud = TestCloud()
 
     private func device(_ name: String) async throws -> (CKDatabase, TappedTransport) {
@@ -23,7 +25,7 @@ import Testing
     /// Saves a record, and changes it while the request is under way.
     private func save(
         _ record: CKRecord, on device: (database: CKDatabase, transport: TappedTransport),
-        policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
+        policy: SavePolicy = .ifServerRecordUnchanged,
         meanwhile change: @escaping @Sendable () -> Void
     ) async throws {
         device.transport.tap {
@@ -54,12 +56,8 @@ import Testing
 
     // MARK: During a save
 
-    @Test(arguments: [
-        CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
-    ])
-    func fieldRemovedDuringSaveIsRemovedByNextSave(
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy
-    ) async throws {
+    @Test(arguments: [SavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys])
+    func fieldRemovedDuringSaveIsRemovedByNextSave(_ policy: SavePolicy) async throws {
         let device = try await device("phone")
         let record = hut("a")
         record["name"] = "Gipfel"
@@ -72,12 +70,8 @@ import Testing
         #expect(read.allKeys() == ["name"])
     }
 
-    @Test(arguments: [
-        CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
-    ])
-    func savedValueIsAncestorOfEditDuringSave(
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy
-    ) async throws {
+    @Test(arguments: [SavePolicy.ifServerRecordUnchanged, .changedKeys])
+    func savedValueIsAncestorOfEditDuringSave(_ policy: SavePolicy) async throws {
         let device = try await device("phone")
         let record = hut("a")
         record["note"] = "1"

@@ -136,43 +136,48 @@ enum AccessTable {
             answers: .users("200", reader: "200 Trips", owner: "200 Trips")),
     ]
 
-    private static let zones = [
-        AccessRow(
-            database("zones/list"), .zone, "{}",
-            answers: .users("200", reader: "200 Trips", owner: "200 Trips _defaultZone")),
-        AccessRow(
-            database("zones/list", "GET"), .zone,
-            answers: .users("200", reader: "200 Trips", owner: "200 Trips _defaultZone")),
-        AccessRow(database("zones/list", "GET"), .public, answers: .readers("200 _defaultZone")),
-        AccessRow(
-            database("zones/lookup"), .zone, #"{"zones":[{"zoneID":${zone}}]}"#,
-            answers: .users("200 ZONE_NOT_FOUND", reader: "200 Trips", owner: "200 Trips")),
-        AccessRow(
-            database("zones/modify"), .zone,
-            #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"New"}}}]}"#,
-            answers: .users("400 BAD_REQUEST", reader: "400 BAD_REQUEST", owner: "200 New")),
-        AccessRow(
-            database("zones/modify"), .zone,
-            #"{"operations":[{"operationType":"delete","zone":{"zoneID":${zone}}}]}"#,
-            answers: .users("200 -Trips")),
-    ]
+    /// A list, which is answered alike with a body and without one.
+    private static func list(
+        _ action: String, _ place: AccessRow.Place, answers: AccessAnswers
+    ) -> [AccessRow] {
+        [
+            AccessRow(database(action), place, "{}", answers: answers),
+            AccessRow(database(action, "GET"), place, answers: answers),
+        ]
+    }
 
-    private static let subscriptions = [
-        AccessRow(
-            database("subscriptions/list"), .zone, "{}",
-            answers: .users("200", reader: "200", owner: "200 all")),
-        AccessRow(
-            database("subscriptions/list", "GET"), .zone,
-            answers: .users("200", reader: "200", owner: "200 all")),
-        AccessRow(
-            database("subscriptions/lookup"), .zone,
-            #"{"subscriptions":[{"subscriptionID":"all"}]}"#,
-            answers: .users("200 NOT_FOUND", reader: "200 NOT_FOUND", owner: "200 all")),
-        AccessRow(
-            database("subscriptions/modify"), .zone,
-            #"{"operations":[{"operationType":"delete","subscription":{"subscriptionID":"all"}}]}"#,
-            answers: .users("200 NOT_FOUND", reader: "200 NOT_FOUND", owner: "200 -all")),
-    ]
+    private static let zones =
+        list(
+            "zones/list", .zone,
+            answers: .users("200", reader: "200 Trips", owner: "200 Trips _defaultZone")) + [
+            AccessRow(
+                database("zones/list", "GET"), .public, answers: .readers("200 _defaultZone")),
+            AccessRow(
+                database("zones/lookup"), .zone, #"{"zones":[{"zoneID":${zone}}]}"#,
+                answers: .users("200 ZONE_NOT_FOUND", reader: "200 Trips", owner: "200 Trips")),
+            AccessRow(
+                database("zones/modify"), .zone,
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"New"}}}]}"#,
+                answers: .users("400 BAD_REQUEST", reader: "400 BAD_REQUEST", owner: "200 New")),
+            AccessRow(
+                database("zones/modify"), .zone,
+                #"{"operations":[{"operationType":"delete","zone":{"zoneID":${zone}}}]}"#,
+                answers: .users("200 -Trips")),
+        ]
+
+    private static let subscriptions =
+        list(
+            "subscriptions/list", .zone, answers: .users("200", reader: "200", owner: "200 all"))
+        + [
+            AccessRow(
+                database("subscriptions/lookup"), .zone,
+                #"{"subscriptions":[{"subscriptionID":"all"}]}"#,
+                answers: .users("200 NOT_FOUND", reader: "200 NOT_FOUND", owner: "200 all")),
+            AccessRow(
+                database("subscriptions/modify"), .zone,
+                #"{"operations":[{"operationType":"delete","subscription":{"subscriptionID":"all"}}]}"#,
+                answers: .users("200 NOT_FOUND", reader: "200 NOT_FOUND", owner: "200 -all")),
+        ]
 
     private static let people = [
         AccessRow(database("users/caller"), .public, "{}", answers: .users("200 user")),
