@@ -90,15 +90,54 @@ import Testing
         let phone = try await refused(cloud)
         let items = try await phone.cache.attentionItems()
         let store = phone.cache.store
-        let generations = try store.generationsOfSetAside([RecordID(items[0].recordID)])
+        let states = try store.statesOfSetAside([RecordID(items[0].recordID)])
         let server = try await cloud.record("a")
         try phone.save("a", "later")
         let id = RecordID(items[0].recordID)
         let outcome = try store.takeInsteadOfSetAside(
-            [(id, server, try #require(generations[id]))])
+            [(id, server, try #require(states[id]))])
         #expect(outcome.changedIDs.isEmpty)
         #expect(try phone.text("a") == "later")
         #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
+    }
+
+    /// A page that came since has a newer version than the answer.
+    @Test func versionFetchedDuringTheQuestionIsTaken() async throws {
+        let cloud = RealService()
+        let phone = try await refused(cloud)
+        let store = phone.cache.store
+        let id = RecordID(try await phone.cache.attentionItems()[0].recordID)
+        let states = try store.statesOfSetAside([id])
+        let older = try await cloud.record("a")
+        cloud.refuseNothing()
+        let tablet = try Device(cloud)
+        try await tablet.sync()
+        try tablet.save("a", "newer")
+        try await tablet.sync()
+        let newer = try #require(try await cloud.record("a"))
+        _ = try store.apply(
+            ZonePage(records: [newer], token: "token", moreComing: false), of: .list)
+        _ = try store.takeInsteadOfSetAside([(id, older, try #require(states[id]))])
+        #expect(try phone.text("a") == "newer")
+        #expect(try await phone.cache.attentionItems().isEmpty)
+    }
+
+    /// What a discarded deletion puts back was not received by a full fetch that began before.
+    @Test func discardedDeletionDuringAFullFetchIsMissedAtItsEnd() async throws {
+        let cloud = RealService()
+        let phone = try await refused(cloud)
+        let store = phone.cache.store
+        try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
+        try phone.delete("a")
+        try phone.cache.file.write { database in
+            try database.execute(sql: "UPDATE pending SET errorCode = 1, errorMessage = 'no'")
+        }
+        try store.dropToken(of: .list, lastIntactVersion: nil)
+        _ = try store.beginFetch(.list)
+        _ = try store.discardSetAside([RecordID(name: "a", zoneID: .list)])
+        #expect(try phone.text("a") != nil)
+        _ = try store.apply(ZonePage(token: "token", moreComing: false), of: .list)
+        #expect(try phone.text("a") == nil)
     }
 
     @Test func unreachableServiceLeavesTheItem() async throws {

@@ -81,6 +81,21 @@ import Testing
         #expect(try zonesToFetch(after: []) == [])
     }
 
+    /// The zone was deleted and made again since it was fetched, and the zone's own expiry was heard first.
+    @Test func zoneMadeAgainIsNotedAfterItsExpiry() async throws {
+        let device = try Device(RealService())
+        try device.save("a", "1")
+        try await device.cache.sync()
+        let store = device.cache.store
+        try store.dropToken(of: .list, lastIntactVersion: 1)
+        _ = try store.apply(
+            DatabasePage(changed: [.list], generations: [.list: 2], token: "token"), isFull: false)
+        #expect(
+            try store.read { database in
+                try store.isRemade(#require(try store.zone(.list, database)), database)
+            })
+    }
+
     /// An edit that is made while a zone is fetched as a whole does not make its record one that the fetch has received.
     @Test func recordThatIsEditedDuringAFullFetchIsMissedAtItsEnd() async throws {
         let device = try Device(RealService())

@@ -44,7 +44,8 @@ import Testing
 
     /// The service has the deletion, and everybody hears of it: a record of that name is another one, even if it was made
     /// earlier, by a device that was off.
-    @Test func deletionThatTheServiceHasIsNotRepeatedAfterALoss() async throws {
+    @Test(arguments: [false, true])
+    func deletionThatTheServiceHasIsNotRepeatedAfterALoss(isAnswerLost: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("settings", "1")
         try await phone.sync()
@@ -55,6 +56,7 @@ import Testing
         try laptop.save("settings", "mine")
         cloud.pass()
         try phone.delete("settings")
+        if isAnswerLost { phone.link.fail("send", 0, .answerLost) }
         try await phone.sync()
         try await laptop.sync()
         for device in [phone, tablet, laptop] {
@@ -82,6 +84,29 @@ import Testing
             if case .editOfDeletedRecord = $0.event { true } else { false }
         }
         #expect(edits == 0)
+    }
+
+    /// The zone too was lost; the tablet makes it anew, sends its record again, and somebody deletes it there, before
+    /// the phone comes.
+    @Test func recordDeletedInAZoneMadeAnewAfterALossStaysDeleted() async throws {
+        let cloud = RealService()
+        let copy = try cloud.copy()
+        let phone = try Device(cloud)
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        try await phone.sync()
+        let tablet = try Device(cloud)
+        try await tablet.sync()
+        try cloud.restore(copy)
+        phone.link.fail("zones", 0, .requestLost(SyncFailure(.networkUnavailable)))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        try await tablet.sync()
+        try tablet.delete("a")
+        try await tablet.sync()
+        for device in [phone, tablet, phone] {
+            try await device.sync()
+            #expect(try device.texts() == ["b": "1"])
+        }
+        #expect(try await cloud.names() == ["b"])
     }
 
     /// The copy is older than the zone: the phone's deletion finds none, and the tablet makes the zone anew with what it

@@ -346,6 +346,7 @@ actor SyncDriver {
     /// Handles a write of another process: the loop continues with the file's new state.
     func heardOfOtherProcess() {
         do {
+            try store.readHeldZones()
             session.setEnabled(try store.backlog().isEnabled, at: now)
             try absorbBacklog()
         } catch {

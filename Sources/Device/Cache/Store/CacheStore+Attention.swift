@@ -4,17 +4,25 @@ import StratusSync
 
 /// Resolving changes that the service refused for good.
 extension CacheStore {
-    /// The generations of the changes that are set aside.
-    func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: Int64] {
+    /// A change that is set aside, as it is when the service is asked for its record.
+    struct SetAsideState: Sendable {
+        var generation: Int64
+        /// Of the service's record that was edited.
+        var changeTag: String?
+    }
+
+    /// The states of the changes that are set aside.
+    func statesOfSetAside(_ ids: [RecordID]) throws -> [RecordID: SetAsideState] {
         try read { database in
-            var generations: [RecordID: Int64] = [:]
+            var states: [RecordID: SetAsideState] = [:]
             for id in ids {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil
                 else { continue }
-                generations[id] = Int64(row.change.generation)
+                states[id] = SetAsideState(
+                    generation: row.change.generation, changeTag: row.base?.system?.changeTag)
             }
-            return generations
+            return states
         }
     }
 
@@ -32,18 +40,23 @@ extension CacheStore {
         }
     }
 
-    /// Replaces changes by the service's versions, unless they were edited since the request.
+    /// Replaces changes by the service's versions, unless they were edited since the request. A version that was fetched
+    /// since is newer than the answer.
     func takeInsteadOfSetAside(
-        _ answers: [(id: RecordID, server: RecordSnapshot?, generation: Int64)]
+        _ answers: [(id: RecordID, server: RecordSnapshot?, state: SetAsideState)]
     ) throws -> CacheOutcome {
         try write { database, outcome in
-            for (id, answered, generation) in answers {
+            for (id, answered, state) in answers {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil,
-                    Int64(row.change.generation) == generation
+                    row.change.generation == state.generation
                 else { continue }
-                let server = answered.map {
+                var server = answered.map {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
+                }
+                if row.base?.system?.changeTag != state.changeTag {
+                    guard row.base?.system != nil else { continue }
+                    server = row.base
                 }
                 try replace(row, with: server, zone, &outcome, database)
             }

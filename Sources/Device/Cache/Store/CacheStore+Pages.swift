@@ -127,7 +127,7 @@ extension CacheStore {
         for name in page.deletedNames {
             let created = page.createdMillisecondsOfDeleted[name]
             if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
-            if try pending(name, zone, database) == nil {
+            if try pending(name, zone, database)?.change.kind != .save {
                 let id = RecordID(name: name, zoneID: zone.id)
                 try noteDeletion(of: id, version: .max, database)
             }

@@ -34,7 +34,7 @@ extension CacheStore {
     ) throws {
         let key =
             try update(record, pass: isEdit ? nil : zone.pass, zone, database)
-            ?? insert(record, zone, database)
+            ?? insert(record, isEdit: isEdit, zone, database)
         if var type = try file.types(database)[record.type],
             try type.index(record, key: key, zoneKey: zone.key, database)
         {
@@ -64,11 +64,13 @@ extension CacheStore {
     }
 
     private func insert(
-        _ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        _ record: RecordSnapshot, isEdit: Bool, _ zone: ZoneRow, _ database: Database
     ) throws -> Int64 {
+        // What the service once had may be gone there.
+        let isReceived = !isEdit || record.system == nil
         try database.cachedStatement(sql: Self.insertSQL).execute(arguments: [
             zone.key, NameHash.of(record.id.name), record.id.name, record.type, record.systemData,
-            record.parentRecordName, record.fieldsData, zone.pass,
+            record.parentRecordName, record.fieldsData, isReceived ? zone.pass : zone.pass - 1,
         ])
         return database.lastInsertedRowID
     }

@@ -236,7 +236,7 @@ extension CacheStore {
     private func remakingName(of row: ZoneRow) -> String { "remade/\(row.key)" }
 
     func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {
-        if let generation, row.token != nil,
+        if let generation, !row.isNew,
             let known = try text(named: generationName(of: row), database),
             generation > Int64(known) ?? .max
         {

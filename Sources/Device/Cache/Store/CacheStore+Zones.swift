@@ -336,6 +336,8 @@ extension CacheStore {
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)
+        // Another device may make the zone first, and delete in it what it has sent again.
+        try setLastIntactVersion(0, of: row, database)
         // A new zone has no records to delete. Records that another device sends again are deleted
         // by repeatDeletion.
         try noteLoss(in: row, database)

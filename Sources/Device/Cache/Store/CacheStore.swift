@@ -68,8 +68,7 @@ final class CacheStore: Sendable {
         self.editDateKey = editDateKey
         self.versions = versions
         self.hasAccount = hasAccount
-        let held = try file.read { try heldZones($0) }
-        self.held.withLock { $0 = held }
+        try readHeldZones()
     }
 
     /// Reads a consistent snapshot.

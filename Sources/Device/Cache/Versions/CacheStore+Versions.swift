@@ -33,8 +33,14 @@ extension CacheStore {
 
     // MARK: Newer records
 
-    /// The zones that wait for an update of the app, by the key of their row.
-    func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
+    /// Reads which zones wait for an update of the app, at the opening and after a write of another process.
+    func readHeldZones() throws {
+        let held = try read { try heldZones($0) }
+        self.held.withLock { $0 = held }
+    }
+
+    /// By the key of their row.
+    private func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
         guard versions.newerRecords == .haltZone else { return [:] }
         let rows = try Row.fetchAll(
             database.cachedStatement(
@@ -63,6 +69,8 @@ extension CacheStore {
         _ database: Database
     ) throws {
         guard let version = version(of: record), version.found > version.current else { return }
+        // Even if the file says so already: another process may have found it.
+        if versions.newerRecords == .haltZone { held.withLock { $0[zone.key] = zone.id } }
         let name = "newer/\(zone.key)/\(record.type)"
         let known = try String.fetchOne(
             database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
@@ -75,9 +83,6 @@ extension CacheStore {
             .newerRecords(
                 CKRecordZone.ID(zone.id), recordType: record.type,
                 isHalted: versions.newerRecords == .haltZone))
-        held.withLock { held in
-            if versions.newerRecords == .haltZone { held[zone.key] = zone.id }
-        }
     }
 
     /// Removes the notes of newer records in a zone that is deleted.
@@ -106,7 +111,11 @@ extension CacheStore {
         try noteNewer(server, zone, &outcome, database)
         // The change is kept for the newer app, which resolves the conflict when it sends the
         // change.
-        guard versions.newerRecords == .goOn else { return true }
+        guard versions.newerRecords == .goOn else {
+            // A full fetch has received it all the same.
+            try putPass(of: server.id.name, zone, database)
+            return true
+        }
         let client = try record(server.id.name, zone, database)
         try removePending(row, database)
         try put(server, zone, database)

@@ -118,12 +118,14 @@ import Testing
         #expect(try names(old) == ["a", "b"], "It was kept.")
     }
 
-    @Test func conflictWithNewerRecordIsLeftToTheNewApp() async throws {
+    @Test(arguments: [false, true])
+    func conflictWithNewerRecordIsLeftToTheNewApp(isFullFetch: Bool) async throws {
         let (cloud, new, old) = try await devices(versions(1), savedBy: "old")
         try old.save("a", "mine")
         cloud.pass()
         try new.save("a", "newer")
         try await new.sync()
+        if isFullFetch { try old.cache.refetchEverything() }
         try await old.sync()
         #expect(try old.text("a") == "mine")
         #expect(try await cloud.record("a")?["text"] == .string("newer"))
@@ -132,6 +134,24 @@ import Testing
         try await old.sync()
         #expect(try old.text("a") == "newer")
         #expect(try await old.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// The process that found the newer record ends, and another one that has the file open takes over.
+    @Test func otherProcessWaitsForTheUpdateToo() async throws {
+        let (cloud, new, old) = try await devices(versions(1), savedBy: "old")
+        let other = try CloudCache(
+            path: old.path, remotes: [old.remote], settings: .quick, versions: versions(1))
+        try old.save("a", "mine")
+        cloud.pass()
+        try new.save("a", "newer")
+        try await new.sync()
+        try await old.sync()
+        try old.cache.close()
+        try await other.sync()
+        #expect(try other.snapshot(RecordID(name: "a", zoneID: .list))?["text"] == .string("mine"))
+        #expect(try await cloud.record("a")?["text"] == .string("newer"))
+        #expect(try await other.status().zonesAwaitingUpdate == 1)
+        try other.close()
     }
 
     @Test func deletedZoneOfNewerRecordsWaitsNoLonger() async throws {
