@@ -149,7 +149,7 @@ final class DeviceTransport: AccountTransport {
             if mutation == .forgetsOperations {
                 _ = world.startTask("a request once more") {
                     // The world may end first.
-                    try? await self.world.sleep(20)
+                    try? await self.world.sleep(60)
                     _ = try? await serve(nil)
                 }
             } else {

@@ -90,8 +90,10 @@ import Testing
     /// the phone comes.
     @Test func recordDeletedInAZoneMadeAnewAfterALossStaysDeleted() async throws {
         let cloud = RealService()
-        let copy = try cloud.copy()
         let phone = try Device(cloud)
+        try phone.save("a", "1", zone: .other)
+        try await phone.sync()
+        let copy = try cloud.copy()
         for name in ["a", "b"] { try phone.save(name, "1") }
         try await phone.sync()
         let tablet = try Device(cloud)

@@ -125,7 +125,7 @@ import Testing
         cloud.pass()
         try new.save("a", "newer")
         try await new.sync()
-        if isFullFetch { try old.cache.refetchEverything() }
+        if isFullFetch { try await old.cache.refetchEverything() }
         try await old.sync()
         #expect(try old.text("a") == "mine")
         #expect(try await cloud.record("a")?["text"] == .string("newer"))
