@@ -62,7 +62,7 @@ extension CloudCache {
         var failure: SyncFailure?
         for start in stride(from: 0, to: ids.count, by: Self.recordsPerLookup) {
             let asked = Array(ids[start..<min(start + Self.recordsPerLookup, ids.count)])
-            let states = try await file.disk.read { try store.statesOfSetAside(asked) }
+            let generations = try await file.disk.read { try store.generationsOfSetAside(asked) }
             let answers: [Result<RecordSnapshot?, SyncFailure>]
             do {
                 let user = try await remote.userRecordName()
@@ -78,14 +78,11 @@ extension CloudCache {
                     .notSynced, "The service could not be asked; nothing is lost. Ask again later.",
                     failure: failure)
             }
-            typealias Answer = (
-                id: RecordID, server: RecordSnapshot?, state: CacheStore.SetAsideState
-            )
-            var found: [Answer] = []
+            var found: [(id: RecordID, server: RecordSnapshot?, generation: Int64)] = []
             for (id, answer) in zip(asked, answers) {
                 switch answer {
                 case .success(let server):
-                    if let state = states[id] { found.append((id, server, state)) }
+                    if let generation = generations[id] { found.append((id, server, generation)) }
                 case .failure(let problem): failure = problem
                 }
             }

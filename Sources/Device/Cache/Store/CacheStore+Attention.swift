@@ -4,25 +4,17 @@ import StratusSync
 
 /// Resolving changes that the service refused for good.
 extension CacheStore {
-    /// A change that is set aside, as it is when the service is asked for its record.
-    struct SetAsideState: Sendable {
-        var generation: Int64
-        /// Of the service's record that was edited.
-        var changeTag: String?
-    }
-
-    /// The states of the changes that are set aside.
-    func statesOfSetAside(_ ids: [RecordID]) throws -> [RecordID: SetAsideState] {
+    /// The generations of the changes that are set aside.
+    func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: Int64] {
         try read { database in
-            var states: [RecordID: SetAsideState] = [:]
+            var generations: [RecordID: Int64] = [:]
             for id in ids {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil
                 else { continue }
-                states[id] = SetAsideState(
-                    generation: row.change.generation, changeTag: row.base?.system?.changeTag)
+                generations[id] = Int64(row.change.generation)
             }
-            return states
+            return generations
         }
     }
 
@@ -40,23 +32,18 @@ extension CacheStore {
         }
     }
 
-    /// Replaces changes by the service's versions, unless they were edited since the request. A version that was fetched
-    /// since is newer than the answer.
+    /// Replaces changes by the service's versions, unless they were edited since the request.
     func takeInsteadOfSetAside(
-        _ answers: [(id: RecordID, server: RecordSnapshot?, state: SetAsideState)]
+        _ answers: [(id: RecordID, server: RecordSnapshot?, generation: Int64)]
     ) throws -> CacheOutcome {
         try write { database, outcome in
-            for (id, answered, state) in answers {
+            for (id, answered, generation) in answers {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil,
-                    row.change.generation == state.generation
+                    Int64(row.change.generation) == generation
                 else { continue }
-                var server = answered.map {
+                let server = answered.map {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
-                }
-                if row.base?.system?.changeTag != state.changeTag {
-                    guard row.base?.system != nil else { continue }
-                    server = row.base
                 }
                 try replace(row, with: server, zone, &outcome, database)
             }
