@@ -162,6 +162,8 @@ extension SyncDriver {
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
         try absorbBacklog()
+        // The app asked for all zones, or for the end of all, and only a full answer names them.
+        if start != nil, try store.databaseToken() == nil { session.notified(of: nil) }
         operationNotes["zones"] = "\(all.changed.count)"
         operationNotes["deletedZones"] = "\(all.deleted.count)"
         noteFetched(written.outcome)
@@ -213,7 +215,7 @@ extension SyncDriver {
         // A page at which a resolver halted is not stored, and is fetched again after the halt.
         if outcome.haltReason == nil {
             session.zonePageFetched(
-                zone, moreComing: page.moreComing,
+                zone, moreComing: page.moreComing || outcome.staleZones.contains(zone),
                 hasPendingChanges: try store.hasSendable(withholding: session.withheldOwners),
                 at: now)
         }

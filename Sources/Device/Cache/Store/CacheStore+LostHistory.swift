@@ -37,8 +37,11 @@ extension CacheStore {
             guard let row = try zone(id, database) else { return }
             // Rows of an unfinished full fetch may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
-            let intact = [known, lastIntactVersion].compactMap(\.self).min()
+            // The token of an unfinished full fetch names the newest version, but what is later than this one is not here.
+            let began = lastIntactVersion == nil ? nil : try refetchedAfter(row, database)
+            let intact = [known, began, lastIntactVersion].compactMap(\.self).min()
             try setLastIntactVersion(intact, of: row, database)
+            try forgetRefetch(of: row, database)
             if let lastIntactVersion, let intact {
                 try noteLoss(in: row, database)
                 try noteLostDeletions(in: id, after: lastIntactVersion, database)
@@ -56,11 +59,13 @@ extension CacheStore {
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
 
-    /// The last version of the zone that this device and the service share, during a full fetch
-    /// after an expiry; otherwise nil, and if the error named no version.
+    /// The version after which a full fetch of the zone names the deletions: the last one that this
+    /// device and the service share, after an expiry whose error named it; nil without one.
     func lastIntactVersion(of id: ZoneID) throws -> Int64? {
         try read { database in
-            try zone(id, database).flatMap { try lastIntactVersion(of: $0, database) }
+            try zone(id, database).flatMap {
+                try lastIntactVersion(of: $0, database) ?? refetchedAfter($0, database)
+            }
         }
     }
 

@@ -117,6 +117,7 @@ extension CacheStore {
             outcome.hasUnwantedZone = try deleteEmptied(
                 zone, hasRepeated: !returned.isEmpty, moreComing: page.moreComing, &outcome,
                 database)
+            if !page.moreComing { try beginRefetch(zone, &outcome, database) }
         }
     }
 
@@ -154,6 +155,7 @@ extension CacheStore {
         if zone.isRefetching {
             try reconcile(zone, &lost, &outcome, database)
             try setLastIntactVersion(nil, of: zone, database)
+            try forgetRefetchedAfter(of: zone, database)
             try forgetRemaking(of: zone, database)
         }
         try heardOfDeletions(in: zone, database)
@@ -215,8 +217,9 @@ extension CacheStore {
     ) throws {
         // A new record that may have arrived counts as missing too, in a zone that was fetched
         // before; but if deletions are reported and its own is not, it did not arrive.
+        let isVersionNamed = try lost != nil || refetchedAfter(zone, database) != nil
         let areDeletionsNamed =
-            try zone.isFirstFetch || lost != nil && !isRemade(zone, database)
+            try zone.isFirstFetch || isVersionNamed && !isRemade(zone, database)
         let names = try String.fetchAll(
             database.cachedStatement(
                 sql: """

@@ -204,6 +204,8 @@ enum CacheFlag: String {
     case isMadeByNobody
     /// All zones of the service are being deleted, including those that this device does not know.
     case isErasing
+    /// The app asked for a fetch of everything: the database's next answer is followed by a full one.
+    case isRefetching
     /// The account's state by the service's last answer: a `CacheAccount`.
     case account
     /// When changes were last fetched, and when one was last confirmed.

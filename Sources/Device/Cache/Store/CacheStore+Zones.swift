@@ -176,7 +176,7 @@ extension CacheStore {
                 try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
             }
             // After the deletions: a zone in both lists was created again.
-            let isErasing = try isFull && flag(CacheFlag.isErasing, database) != nil
+            let isErasing = try self.isErasing(pages, database)
             let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 if try isErasing && isErased(id, database) { continue }
@@ -216,9 +216,7 @@ extension CacheStore {
             for id in doubted where try zone(id, database) == nil && !gone.contains(id) {
                 gone.append(id)
             }
-            if isErasing { try setFlag(CacheFlag.isErasing, nil, database) }
-            try setFlag(CacheFlag.databaseToken, pages.token, database)
-            try forgetZonesTokens(database)
+            try keepDatabaseToken(of: pages, isFull: isFull, database)
             try setFlag(CacheFlag.lastFetch, "\(world.nowMilliseconds())", database)
             try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
         }
@@ -322,6 +320,7 @@ extension CacheStore {
 
     private func forgetHistory(of row: ZoneRow, _ database: Database) throws {
         try setLastIntactVersion(nil, of: row, database)
+        try forgetRefetch(of: row, database)
         try forgetProgress(of: row, database)
         try forgetSentTags(of: row, database)
         try forgetRemaking(of: row, database)

@@ -5,21 +5,6 @@ import StratusSync
 
 /// Operations on whole zones and on all zones.
 extension CacheStore {
-    /// Removes all tokens, so that everything is fetched again; pending changes stay.
-    ///
-    /// - Returns: the zones.
-    func forgetTokens() throws -> [ZoneID] {
-        try file.write { database in
-            try setFlag(CacheFlag.databaseToken, nil, database)
-            try database.execute(
-                sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE \(isHere) AND state = 1")
-            try file.noteChange(of: [], in: scope, database)
-            return try Row.fetchAll(
-                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"
-            ).map { try ZoneRow($0).id }
-        }
-    }
-
     /// Deletes all zones here at once; the zones of the service are fetched, and deleted too.
     func unwantEverything() throws -> CacheOutcome {
         try write { database, outcome in
@@ -31,7 +16,7 @@ extension CacheStore {
                 guard !row.id.isDefault else { continue }
                 try setUnwanted(row, database)
             }
-            try setFlag(CacheFlag.databaseToken, nil, database)
+            // The token is let go of with the next answer; see keepDatabaseToken.
             try setFlag(CacheFlag.isErasing, "1", database)
             try file.noteChange(of: [], in: scope, database)
         }
@@ -52,7 +37,7 @@ extension CacheStore {
         return true
     }
 
-    /// Stops fetching and sending a zone.
+    /// Stops fetching and sending a zone. Its token stays: it shows later what was deleted and what was lost meanwhile.
     func detach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database), !id.isDefault, row.state != .unwanted else {
@@ -60,14 +45,14 @@ extension CacheStore {
             }
             guard row.state != .detached else { return }
             try database.execute(
-                sql: "UPDATE zone SET state = 5, token = NULL, needsFetch = 0 WHERE id = ?",
+                sql: "UPDATE zone SET state = 5, needsFetch = 0 WHERE id = ?",
                 arguments: [row.key])
             try file.noteChange(of: [], in: scope, database)
         }
     }
 
-    /// Resumes syncing a zone: it is fetched as a whole, and edits made meanwhile are merged. A
-    /// zone that the service no longer has is created again.
+    /// Resumes syncing a zone: it is fetched, and edits made meanwhile are merged, as after any time
+    /// offline. A zone that the service no longer has is created again.
     func attach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database) else {

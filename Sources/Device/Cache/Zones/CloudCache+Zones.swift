@@ -13,14 +13,15 @@ import StratusSync
 extension CloudCache {
     /// Fetches everything again, as on a new device, with the next sync or in the running loop.
     ///
-    /// Pending changes stay pending. Records that the service no longer has are removed here and
-    /// reported with ``CacheEvent/recordsMissing(_:)``.
+    /// Pending changes stay pending. First the latest changes are fetched, which tell what was deleted, and whether the
+    /// service lost something that is only here. Records that the service has not, and of whose deletion it does not tell,
+    /// are removed here and reported with ``CacheEvent/recordsMissing(_:)``.
     ///
     /// - Throws: SQLite's error.
     public func refetchEverything() async throws {
         for database in databases {
             let store = database.store
-            let zones = try await file.disk.write { try store.forgetTokens() }
+            let zones = try await file.disk.write { try store.refetchEverything() }
             await database.driver.change { session, _ in
                 session.notified(of: nil)
                 session.zonesChanged(zones)
@@ -56,8 +57,8 @@ extension CloudCache {
         try database(scope).store.detach(ZoneID(id))
     }
 
-    /// Resumes syncing a detached zone: it is fetched as a whole, edits made meanwhile are merged
-    /// as after any time offline, and a zone that was deleted elsewhere is created again.
+    /// Resumes syncing a detached zone: it is fetched, edits made meanwhile are merged as after any
+    /// time offline, and a zone that was deleted elsewhere is created again.
     ///
     /// - Throws: ``CacheError`` `invalidZone` for a zone that is not here, or that is no longer
     ///   shared with the user; or SQLite's error.

@@ -65,6 +65,145 @@ import Testing
         }
     }
 
+    /// The answer on its way names only what is new; the zones that this device has not heard of come with the next one.
+    @Test func everythingIsDeletedThoughChangesAreOnTheirWay() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
+        try tablet.save("b", "1", zone: .other)
+        try await tablet.sync()
+        phone.link.duringNextDatabasePage { try await phone.cache.deleteEverything() }
+        try await phone.sync()
+        try await phone.expectNoZones(cloud)
+        // It was said once: what others make since stays, also when everything is fetched.
+        try await tablet.sync()
+        try tablet.save("c", "1", zone: .other)
+        try await tablet.sync()
+        try await phone.cache.refetchEverything()
+        try await phone.sync()
+        #expect(try await cloud.texts(in: .other) == ["c": "1"])
+        #expect(try phone.texts(zone: .other) == ["c": "1"])
+    }
+
+    /// How a device comes to look at all of a zone.
+    enum Look: CaseIterable { case refetched, attached }
+
+    /// A restore of the service is noticed all the same.
+    @Test(arguments: Look.allCases)
+    func whatTheServiceLostIsSentAgain(_ look: Look) async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
+        let copy = try cloud.copy()
+        try tablet.save("a", "2")
+        try tablet.save("new", "1")
+        try tablet.save("b", "1", zone: .other)
+        try await tablet.sync()
+        try await phone.sync()
+        if look == .attached { try await phone.cache.detachZone(list) }
+        try cloud.restore(copy)
+        switch look {
+        case .refetched: try await phone.cache.refetchEverything()
+        case .attached: try await phone.cache.attachZone(list)
+        }
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "2", "new": "1"])
+        #expect(try await cloud.texts() == ["a": "2", "new": "1"])
+        #expect(try await cloud.texts(in: .other) == ["b": "1"])
+        #expect(try await phone.cache.lostChanges() == ["a sent", "new sent"])
+    }
+
+    /// It never arrived, or it did and somebody deleted it since.
+    @Test(arguments: [false, true])
+    func newRecordWithoutAnswerOutlivesARefetchUnlessItWasDeleted(arrives: Bool) async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
+        try phone.save("n", "1")
+        phone.link.fail(
+            "send", 0, arrives ? .answerLost : .requestLost(SyncFailure(.networkFailure)))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        if arrives {
+            try await tablet.sync()
+            try tablet.delete("n")
+            try await tablet.sync()
+        }
+        try await phone.cache.refetchEverything()
+        try await phone.sync()
+        #expect(try await cloud.names() == (arrives ? ["a"] : ["a", "n"]))
+        #expect(try phone.texts() == (arrives ? ["a": "1"] : ["a": "1", "n": "1"]))
+    }
+
+    /// The save has no answer while the pages of the whole zone come.
+    @Test func newRecordWithoutAnswerOutlivesTheFetchOfItsZone() async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
+        // A page has whole batches.
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        let store = phone.cache.store
+        func fetchPage() async throws -> Bool {
+            var token: String?
+            if case .token(let known) = try store.beginFetch(.list) { token = known }
+            let page = try await phone.remote.zoneChanges(
+                .list, since: token, deletionsAfter: try store.lastIntactVersion(of: .list),
+                knowing: try store.sentTags(of: .list), limit: 1)
+            _ = try store.apply(page, of: .list)
+            return page.moreComing
+        }
+        try await phone.cache.refetchEverything()
+        while try await fetchPage() {}
+        #expect(try await fetchPage())
+        try phone.save("n", "1")
+        let batch = try store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
+        #expect(batch.count == 1)
+        try store.noteFailure(of: batch, SyncFailure(.serverResponseLost))
+        try await phone.sync()
+        #expect(try await cloud.names() == ["a", "b", "n"])
+        #expect(try phone.texts().count == 3)
+    }
+
+    @Test func everythingIsFetchedThoughAPageIsOnItsWay() async throws {
+        let (_, tablet, phone) = try await Device.pairAndCloud(["a": "1"])
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        try await phone.cache.store.pool.write { database in
+            try database.execute(sql: "DELETE FROM record WHERE name = 'a'")
+        }
+        phone.link.duringNextPage { try await phone.cache.refetchEverything() }
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1", "b": "1"])
+        // Once.
+        let pageCount = phone.link.callNames.count { $0 == "page" }
+        try await phone.sync()
+        #expect(phone.link.callNames.count { $0 == "page" } == pageCount)
+    }
+
+    /// Somebody makes a record under the name of one that others deleted. The fetch of everything is cut before its page, and
+    /// then the token expires: what is not here yet is no record that the service had before its deletion.
+    @Test(arguments: [false, true])
+    func recordMadeAnewSurvivesARefetchThatIsCut(isMadeDuringFetch: Bool) async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(
+            ["a": "1", "b": "1", "c": "1", "d": "1", "s": "1"])
+        try tablet.delete("s")
+        for device in [tablet, phone] { try await device.sync() }
+        let laptop = try Device(cloud)
+        try await laptop.sync()
+        cloud.pass()
+        try laptop.save("s", "anew")
+        try await phone.cache.refetchEverything()
+        if isMadeDuringFetch {
+            phone.link.duringNextPage { try await laptop.sync() }
+        } else {
+            try await laptop.sync()
+        }
+        let failure = SyncFailure(.networkUnavailable)
+        phone.link.fail("page", isMadeDuringFetch ? 2 : 1, .requestLost(failure))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        let tag = try #require(try await cloud.record("s")?.system?.changeTag)
+        try phone.cache.store.dropToken(
+            of: .list, lastIntactVersion: RecordSnapshot.SystemFields.version(ofTag: tag))
+        for device in [phone, tablet] {
+            try await device.sync()
+            #expect(try device.text("s") == "anew")
+        }
+        #expect(try await cloud.names() == ["a", "b", "c", "d", "s"])
+    }
+
     @Test func detachedZoneIsNeitherSentNorFetched() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1", "b": "1"])

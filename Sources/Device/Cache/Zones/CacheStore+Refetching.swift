@@ -1,0 +1,88 @@
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// A fetch of everything that the app asked for.
+///
+/// A full fetch does not tell what was deleted, nor what the service lost: only an answer to a token does. So each token is
+/// used once more, and the full fetch begins at the end of that answer.
+extension CacheStore {
+    private func refetchName(of zone: ZoneRow) -> String { "refetch/\(zone.key)" }
+    private func refetchedAfterName(of zone: ZoneRow) -> String { "refetchedAfter/\(zone.key)" }
+
+    /// Sees to it that everything is fetched again; pending changes stay.
+    ///
+    /// - Returns: the zones.
+    func refetchEverything() throws -> [ZoneID] {
+        try file.write { database in
+            try setFlag(CacheFlag.isRefetching, "1", database)
+            let rows = try Row.fetchAll(
+                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"
+            ).map { try ZoneRow($0) }
+            for row in rows {
+                // Without a token the next fetch is a full one. An empty one is a sync engine's.
+                if let token = row.token, !token.isEmpty {
+                    try setText("1", named: refetchName(of: row), database)
+                }
+                try needFetch(of: row, database)
+            }
+            try file.noteChange(of: [], in: scope, database)
+            return rows.map(\.id)
+        }
+    }
+
+    /// At the end of a zone's changes, begins the full fetch that the app asked for.
+    func beginRefetch(_ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database) throws {
+        guard try text(named: refetchName(of: zone), database) != nil else { return }
+        try forgetRefetch(of: zone, database)
+        // They show whether the service loses something before the full fetch has a token.
+        try keepTags(through: .max, of: zone, database)
+        let newest = try sentTags(of: zone, database).compactMap {
+            RecordSnapshot.SystemFields.version(ofTag: $0)
+        }.max()
+        try setText(newest.map { "\($0)" }, named: refetchedAfterName(of: zone), database)
+        try database.execute(
+            sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE id = ?",
+            arguments: [zone.key])
+        outcome.staleZones.insert(zone.id)
+    }
+
+    /// During a full fetch that the app asked for, a version of the zone up to which everything was here when it began;
+    /// otherwise nil. The fetch names the deletions after it.
+    func refetchedAfter(_ zone: ZoneRow, _ database: Database) throws -> Int64? {
+        try text(named: refetchedAfterName(of: zone), database).flatMap { Int64($0) }
+    }
+
+    /// Forgets it, begun or not.
+    func forgetRefetch(of zone: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: refetchName(of: zone), database)
+        try forgetRefetchedAfter(of: zone, database)
+    }
+
+    /// At the end of a full fetch. The app may have asked for another one meanwhile.
+    func forgetRefetchedAfter(of zone: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: refetchedAfterName(of: zone), database)
+    }
+
+    /// Whether all zones of the service are to be deleted. The answers of a sync engine of the app, which have no token, are
+    /// never full, so nothing would end it.
+    func isErasing(_ pages: DatabasePage, _ database: Database) throws -> Bool {
+        try !pages.token.isEmpty && flag(CacheFlag.isErasing, database) != nil
+    }
+
+    /// Keeps the token of an answer; unless the app asked, perhaps during the request, for what only a full answer brings:
+    /// then the next one is full. The token is then one of those that the service must still know.
+    func keepDatabaseToken(
+        of pages: DatabasePage, isFull: Bool, _ database: Database
+    ) throws {
+        let isRefetching = try flag(CacheFlag.isRefetching, database) != nil && !pages.token.isEmpty
+        let isFullNext = try !isFull && (isRefetching || isErasing(pages, database))
+        try forgetZonesTokens(database)
+        if isFullNext { try addZonesToken(pages.token, database) }
+        try setFlag(CacheFlag.databaseToken, isFullNext ? nil : pages.token, database)
+        guard isFull else { return }
+        try setFlag(CacheFlag.isErasing, nil, database)
+        try setFlag(CacheFlag.isRefetching, nil, database)
+    }
+}
