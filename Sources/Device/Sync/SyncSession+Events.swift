@@ -29,6 +29,12 @@ extension SyncSession {
         if !zone.isDefault, !zonesToDelete.contains(zone) { zonesToDelete.append(zone) }
     }
 
+    /// Notes that a zone is not to be deleted after all: it is as it was.
+    package mutating func zoneKept(_ zone: ZoneID) {
+        zonesToDelete.removeAll { $0 == zone }
+        zonesToReplace.remove(zone)
+    }
+
     /// Notes a hint of the service that something changed, and perhaps in which zone.
     public mutating func notified(of zone: ZoneID? = nil) {
         guard let zone, !zone.isDefault, settings.zones.contains(zone) else {

@@ -113,8 +113,7 @@ import Testing
 
     /// The copy is older than the zone: the phone's deletion finds none, and the tablet makes the zone anew with what it
     /// has. The phone deletes all of that again, and then the zone, unless somebody saves in it before.
-    @Test(arguments: [false, true])
-    func zoneThatCameBackAndWasEmptiedIsDeletedAgain(isUsedAgain: Bool) async throws {
+    private func devicesOfZoneThatCameBack() async throws -> (RealService, Device, Device) {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud), try Device(cloud))
         for device in [phone, tablet] { try await device.sync() }
@@ -125,6 +124,12 @@ import Testing
         try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
         for device in [phone, tablet] { try await device.sync() }
         #expect(try await cloud.texts() == ["a": "1"])
+        return (cloud, phone, tablet)
+    }
+
+    @Test(arguments: [false, true])
+    func zoneThatCameBackAndWasEmptiedIsDeletedAgain(isUsedAgain: Bool) async throws {
+        let (cloud, phone, tablet) = try await devicesOfZoneThatCameBack()
         if isUsedAgain {
             cloud.pass()
             phone.link.duringNextPage {
@@ -147,6 +152,39 @@ import Testing
                     """)
         }
         #expect(notes.isEmpty)
+    }
+
+    /// When the phone saves into the zone that it has emptied.
+    enum SaveIntoEmptied: CaseIterable {
+        /// The deletion did not reach the service.
+        case afterLostRequest
+        /// The phone looks whether somebody has saved in it.
+        case beforeDeletion
+        case duringDeletion
+    }
+
+    /// The zone is wanted then: it stays, or is made anew. What was deleted with it stays deleted.
+    @Test(arguments: SaveIntoEmptied.allCases)
+    func saveIntoZoneThatWasEmptiedKeepsIt(_ moment: SaveIntoEmptied) async throws {
+        let (cloud, phone, tablet) = try await devicesOfZoneThatCameBack()
+        cloud.pass()
+        switch moment {
+        case .afterLostRequest:
+            phone.link.fail("zones", 0, .requestLost(SyncFailure(.networkUnavailable)))
+            await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+            try phone.save("b", "1")
+        case .beforeDeletion:
+            phone.link.duringNextPage { phone.link.duringNextPage { try phone.save("b", "1") } }
+        case .duringDeletion: phone.link.duringNextZones { try phone.save("b", "1") }
+        }
+        for device in [phone, tablet, phone] {
+            try await device.sync()
+            #expect(try device.texts() == ["b": "1"])
+        }
+        #expect(try await cloud.texts() == ["b": "1"])
+        let zoneCallCount = phone.link.callNames.count { $0 == "zones" }
+        try await phone.sync()
+        #expect(phone.link.callNames.count { $0 == "zones" } == zoneCallCount)
     }
 
     /// The service does not know an upload any more; its record was edited or deleted since.

@@ -87,8 +87,12 @@ extension SyncDriver {
         let done = session.zonesModified(
             created: outcomes.created, deleted: outcomes.deleted, at: now)
         let outcome = try store.zonesModified(
-            created: done.created, deleted: done.deleted, refused: done.refused,
+            created: done.created, deleted: done.deleted, isKept: true, refused: done.refused,
             databaseToken: outcomes.databaseToken)
+        // The app saved into one of them during the request.
+        for zone in done.deleted where try store.state(of: zone) == .wanted {
+            session.zoneWanted(zone)
+        }
         session.zonesChanged(Array(outcome.staleZones))
         try noteSendable()
         observers.tell(outcome)
@@ -99,23 +103,33 @@ extension SyncDriver {
     private func zoneOutcomes(
         _ create: [ZoneID], _ delete: [ZoneID]
     ) async throws -> ZoneOutcomes {
-        let kept = try await emptiedZonesInUse(of: delete)
-        guard kept.isEmpty else {
-            let rest = delete.filter { !kept.contains($0) }
-            var outcomes = ZoneOutcomes()
-            if !create.isEmpty || !rest.isEmpty { outcomes = try await zoneOutcomes(create, rest) }
-            for zone in kept { outcomes.deleted[zone] = Self.zoneInUse }
-            return outcomes
+        let kept = try await emptiedZonesInUse(of: try stillToDelete(delete))
+        let rest = try stillToDelete(delete.filter { !kept.contains($0) })
+        var outcomes = ZoneOutcomes()
+        if !create.isEmpty || !rest.isEmpty {
+            do {
+                outcomes = try await remote.modifyZones(create: create, delete: rest)
+            } catch let failure as SyncFailure
+                where create.count + rest.count == 1
+                && RecoveryAction.forZone(failure.code) == .setAside
+            {
+                for zone in create { outcomes.created[zone] = failure }
+                for zone in rest { outcomes.deleted[zone] = failure }
+            }
         }
-        do {
-            return try await remote.modifyZones(create: create, delete: delete)
-        } catch let failure as SyncFailure
-            where create.count + delete.count == 1
-            && RecoveryAction.forZone(failure.code) == .setAside
-        {
-            return ZoneOutcomes(
-                created: Dictionary(uniqueKeysWithValues: create.map { ($0, failure) }),
-                deleted: Dictionary(uniqueKeysWithValues: delete.map { ($0, failure) }))
+        for zone in kept { outcomes.deleted[zone] = Self.zoneInUse }
+        return outcomes
+    }
+
+    /// Of zones that were to be deleted, those that still are. The app may have saved into an emptied one since, also while a
+    /// request waited for the network.
+    private func stillToDelete(_ zones: [ZoneID]) throws -> [ZoneID] {
+        try zones.filter { zone in
+            let state = try store.state(of: zone)
+            if state == .unwanted || state == .replaced { return true }
+            session.zoneKept(zone)
+            try hear(of: zone)
+            return false
         }
     }
 

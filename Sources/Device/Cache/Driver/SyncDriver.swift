@@ -204,15 +204,17 @@ actor SyncDriver {
         pause.wake()
     }
 
-    private func hear(of zone: ZoneID) throws {
+    func hear(of zone: ZoneID) throws {
         switch try store.state(of: zone) {
         case .unwanted: session.zoneUnwanted(zone)
         case .replaced:
             session.zoneUnwanted(zone)
             session.zoneWanted(zone)
         case .wanted: session.zoneWanted(zone)
-        case .existing: if try store.needsFetch(zone) { session.zonesChanged([zone]) }
-        case .refused, .detached, nil: break
+        case .existing:
+            session.zoneKept(zone)
+            if try store.needsFetch(zone) { session.zonesChanged([zone]) }
+        case .refused, .detached, nil: session.zoneKept(zone)
         }
     }
 

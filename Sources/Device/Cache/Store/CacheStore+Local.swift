@@ -88,6 +88,8 @@ extension CacheStore {
 
     /// Makes sure that a zone exists here; one that was to be deleted, or was refused, is wanted
     /// again.
+    ///
+    /// - Parameter wanted: gets it if syncing must hear of that.
     func wantedZone(
         _ id: ZoneID, _ wanted: inout [ZoneID], _ database: Database
     ) throws -> ZoneRow {
@@ -106,15 +108,24 @@ extension CacheStore {
         }
         var row = try known ?? zone(id, orMake: .wanted, database)
         switch row.state {
-        // One that was only emptied is there, as far as is known here.
-        case .unwanted: row.state = row.token == nil ? .replaced : .existing
+        // One that was only emptied is there, as far as is known here; with the records that were to go with it, and must be
+        // deleted one by one now.
+        case .unwanted where row.token != nil:
+            row.state = .existing
+            row.token = nil
+            try database.execute(
+                sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE id = ?",
+                arguments: [row.key])
+        case .unwanted: row.state = .replaced
         case .refused: row.state = .wanted
         case .wanted, .existing, .replaced, .detached: break
         }
         if let known, known.state != row.state {
             try setState(row.state, of: row, database)
         }
-        if row.state == .wanted || row.state == .replaced { wanted.append(id) }
+        if row.state == .wanted || row.state == .replaced || known?.state == .unwanted {
+            wanted.append(id)
+        }
         return row
     }
 

@@ -90,10 +90,12 @@ extension CacheStore {
 
     /// Stores the outcome of creating and deleting zones; the changes in a refused one are set
     /// aside with it.
+    ///
+    /// - Parameter isKept: whether a deleted zone that exists here is created again: the app saved into it during the request.
     @discardableResult
     func zonesModified(
-        created: [ZoneID], deleted: [ZoneID], refused: [ZoneID: SyncFailure] = [:],
-        databaseToken: String? = nil
+        created: [ZoneID], deleted: [ZoneID], isKept: Bool = false,
+        refused: [ZoneID: SyncFailure] = [:], databaseToken: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
             if let databaseToken { try addZonesToken(databaseToken, database) }
@@ -115,10 +117,10 @@ extension CacheStore {
                 }
                 try database.execute(
                     sql: """
-                        UPDATE zone SET state = 0, isRefetching = 2
-                        WHERE \(isHere) AND name = ? AND owner = ? AND state = 3
+                        UPDATE zone SET state = 0, token = NULL, isRefetching = 2
+                        WHERE \(isHere) AND name = ? AND owner = ? AND state IN (3, ?)
                         """,
-                    arguments: [id.name, id.ownerName])
+                    arguments: [id.name, id.ownerName, isKept ? 1 : 3])
             }
         }
     }

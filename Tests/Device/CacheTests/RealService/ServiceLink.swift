@@ -37,6 +37,7 @@ final class ServiceLink: AccountTransport {
         var duringSend: Interlude?
         var duringPage: Interlude?
         var duringDatabasePage: Interlude?
+        var duringZones: Interlude?
     }
 
     let service: RealService
@@ -94,6 +95,9 @@ final class ServiceLink: AccountTransport {
         state.withLock { $0.duringDatabasePage = body }
     }
 
+    /// Runs once when the next zones were made and deleted, before the answer comes.
+    func duringNextZones(_ body: @escaping Interlude) { state.withLock { $0.duringZones = body } }
+
     // MARK: Requests
 
     func send<E: Endpoint>(
@@ -118,6 +122,7 @@ final class ServiceLink: AccountTransport {
         case "send": try await take(\.duringSend)?()
         case "page": try await take(\.duringPage)?()
         case "database": try await take(\.duringDatabasePage)?()
+        case "zones": try await take(\.duringZones)?()
         default: break
         }
         return answer
