@@ -1,5 +1,6 @@
 import GRDB
 import StratusClient
+import StratusSync
 
 /// The user of the file.
 ///
@@ -9,19 +10,26 @@ extension CacheStore {
     /// Sets the file's user, if it has none yet.
     ///
     /// - Returns: whether the file belongs to this user.
-    /// - Throws: an error of damage when the stored name is not what was stored.
+    /// - Throws: an error of damage when the stored name is not what was stored; `notAuthenticated` when this process syncs
+    ///   for them and they signed out of the file since.
     func claim(for userRecordName: String) throws -> Bool {
         let isOwner: Bool? = try read { database in
             guard try flag(CacheFlag.userCheck, database) != nil else { return nil }
             return try owner(database) == userRecordName
         }
-        if let isOwner { return isOwner }
-        return try file.write { database in
+        let isClaimed = try isOwner ?? setOwner(userRecordName)
+        if isClaimed { syncedUser.withLock { $0 = userRecordName } }
+        return isClaimed
+    }
+
+    private func setOwner(_ userRecordName: String) throws -> Bool {
+        try file.write { database in
             // Another process may have set the user first; the file of an earlier version has a
             // user without a check.
             let owner = try owner(database)
             if owner == nil {
                 guard try flag(CacheFlag.isMadeByNobody, database) == nil else { return false }
+                if userRecordName == syncedUser.withLock({ $0 }) { try checkUser(database) }
                 try setFlag(CacheFlag.userRecordName, userRecordName, database)
             }
             let name = owner ?? userRecordName
@@ -29,6 +37,21 @@ extension CacheStore {
             return name == userRecordName
         }
     }
+
+    /// Refuses to store an answer to the user whom this process syncs for when they have signed out of the file since, in
+    /// another process: what was removed would be here again, in the way of the next user. Syncing halts, until it is
+    /// started again or somebody signs in.
+    func checkUser(_ database: Database) throws {
+        guard let user = syncedUser.withLock({ $0 }),
+            try flag(CacheFlag.userRecordName, database) != user
+        else { return }
+        throw SyncFailure(
+            .notAuthenticated,
+            message: "The user signed out of this file in another process. Start syncing again.")
+    }
+
+    /// Lets whoever is signed in have the file, if it has no user.
+    func forgetUser() { syncedUser.withLock { $0 = nil } }
 
     private func owner(_ database: Database) throws -> String? {
         let name = try flag(CacheFlag.userRecordName, database)

@@ -42,8 +42,9 @@ extension CloudCache {
     /// Ends syncing on this device for the user of this file. Call it while they are signed in, then end their session.
     ///
     /// What is removed comes back with the next sync after they sign in again; the same file may be opened for that.
-    /// Other processes that have the file see it empty. Tables of the app (``CacheTransaction/database``) stay, and so does a
-    /// damaged file that was kept aside (``CacheEvent/fileDamaged(keptAside:saves:deletions:unreadable:)``).
+    /// Other processes that have the file see it empty, and halt syncing it until they start again or somebody signs in.
+    /// Tables of the app (``CacheTransaction/database``) stay, and so does a damaged file that was kept aside
+    /// (``CacheEvent/fileDamaged(keptAside:saves:deletions:unreadable:)``).
     ///
     /// - Returns: the changes that were not sent: with `keep` they stay in the file, with `remove`
     ///   these are the last copies. The files of their assets are kept as long as the records are
@@ -99,7 +100,10 @@ extension CloudCache {
             try removeHistory(database)
             return unsent
         }
-        for store in databases.map(\.store) { store.held.withLock { $0 = [:] } }
+        for store in databases.map(\.store) {
+            store.held.withLock { $0 = [:] }
+            store.forgetUser()
+        }
         for outcome in outcomes { observers.tell(outcome) }
         try file.pool.writeWithoutTransaction { database in
             // The rows are removed already. Overwriting the free pages too needs disk space and no

@@ -47,6 +47,7 @@ extension SyncDriver {
             isStorageFull = false
         } catch let failure as SyncFailure {
             await failed(failure, batch)
+            if case .account = session.halt { store.forgetUser() }
         } catch is CancellationError {
             session.cancelled()
         } catch {

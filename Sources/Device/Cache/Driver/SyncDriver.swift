@@ -96,6 +96,7 @@ actor SyncDriver {
     private func accountChanged() {
         // It may have been requested for another user.
         dropPageAhead()
+        store.forgetUser()
         change { $0.accountChanged(at: $1) }
     }
 
@@ -147,6 +148,7 @@ actor SyncDriver {
     /// Starts the loop unless it runs; one that is ending is followed by another.
     private func ensureLoop() {
         guard loopTask == nil else { return }
+        store.forgetUser()
         loopTask = world.startTask("cache loop") {
             await self.loop()
             await self.loopEnded()

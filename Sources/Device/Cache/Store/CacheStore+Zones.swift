@@ -58,7 +58,10 @@ extension CacheStore {
     }
 
     func subscriptionSaved() throws {
-        try file.write { try setFlag(CacheFlag.isSubscriptionSaved, "1", $0) }
+        try file.write { database in
+            try checkUser(database)
+            try setFlag(CacheFlag.isSubscriptionSaved, "1", database)
+        }
     }
 
     /// Adds a zone that must be created, before it has records.
@@ -98,6 +101,7 @@ extension CacheStore {
         refused: [ZoneID: SyncFailure] = [:], databaseToken: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
+            try checkUser(database)
             if let databaseToken { try addZonesToken(databaseToken, database) }
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }
@@ -171,6 +175,7 @@ extension CacheStore {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
         let outcome = try write { database, outcome in
+            try checkUser(database)
             for (id, reason) in pages.deleted {
                 guard let row = try zone(id, database), row.state != .wanted else { continue }
                 // It was created again since and must still be fetched as a whole.

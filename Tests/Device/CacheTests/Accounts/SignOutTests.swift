@@ -128,4 +128,51 @@ import Testing
         #expect(try await other.zoneIDs().isEmpty)
         try other.close()
     }
+
+    /// The other process syncs, and its answer comes after the sign-out.
+    @Test func otherProcessThatSyncsDoesNotFillTheFileAgain() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        let link = ServiceLink(cloud)
+        let other = try CloudCache(
+            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        link.duringNextDatabasePage { try await phone.cache.signOut(.remove) }
+        let error = await #expect(throws: CacheError.self) { try await other.sync() }
+        guard case .account = error?.haltReason else {
+            Issue.record("It goes on: \(String(describing: error))")
+            return
+        }
+        #expect(try await other.zoneIDs().isEmpty)
+        #expect(try CloudCache.userRecordName(ofFileAt: phone.path) == nil)
+        try other.close()
+        // The file is the next user's.
+        try await phone.signIn("bob")
+        try phone.save("his", "1")
+        try await phone.cache.sync()
+        #expect(try await cloud.names(of: "bob") == ["his"])
+        #expect(try await cloud.names() == ["a"])
+    }
+
+    /// The other process's loop rests, and hears of something after the sign-out. It goes on when it is asked to.
+    @Test(.timeLimit(.minutes(5)))
+    func loopOfOtherProcessDoesNotTakeTheFileAfterSignOut() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        let other = try CloudCache(
+            path: phone.path, remotes: [cloud.remote()], settings: .quick)
+        await other.start()
+        try await other.sync()
+        try await phone.cache.signOut(.remove)
+        func isTaken() throws -> Bool {
+            try CloudCache.userRecordName(ofFileAt: phone.path) != nil
+        }
+        await other.fetchSoon()
+        while try await other.status().haltReason == nil, try !isTaken() { await Task.yield() }
+        #expect(try !isTaken())
+        #expect(try await other.zoneIDs().isEmpty)
+        try await other.sync()
+        #expect(try await other.zoneIDs() == [CKRecordZone.ID(ZoneID.list)])
+        await other.stop()
+        try other.close()
+    }
 }
