@@ -12,7 +12,7 @@ import Testing
     private static let zone = CKRecordZone.ID(zoneName: "List")
 
     /// A device that asks every 15 seconds whether anything changed asks 5,760 times a day.
-    @Test(arguments: [(changes: 0, requests: 400, bytes: 120_000), (100, 600, 300_000)])
+    @Test(arguments: [(changes: 0, requests: 400, bytes: 120_000), (100, 700, 300_000)])
     func dayCostsLessThanPolling(changes: Int, requests: Int, bytes: Int) async throws {
         let world = SeededWorld(seed: 7)
         let cost = try await world.run {

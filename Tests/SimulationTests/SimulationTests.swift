@@ -59,7 +59,7 @@ import Testing
     /// worlds, which keep them all without it.
     @Test(arguments: [
         (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.acknowledgesNothing, 1),
-        (.forgetsDeletedZones, 5_135),
+        (.forgetsDeletedZones, 314), (.hidesZones, 7), (.trustsPushes, 4),
     ])
     func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)

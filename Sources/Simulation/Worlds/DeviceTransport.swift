@@ -15,7 +15,7 @@ final class DeviceTransport: AccountTransport {
         var isDead = false
         var repeated: NotificationPayload?
         /// The databases that were not fetched since the last push.
-        var told: Set<DatabaseScope> = []
+        var notified: Set<DatabaseScope> = []
         /// What happens when the next batch of records was served.
         var afterBatch: (@Sendable () -> Void)?
     }
@@ -145,14 +145,15 @@ final class DeviceTransport: AccountTransport {
             died()
         }
         if fault == .doubled, mayDouble {
-            // What the second one is answered, nobody hears.
             if mutation == .forgetsOperations {
                 _ = world.startTask("a request once more") {
                     // The world may end first.
                     try? await self.world.sleep(60)
+                    // Nobody hears what it is answered.
                     _ = try? await serve(nil)
                 }
             } else {
+                // Nobody hears what the second one is answered.
                 _ = try? await serve(nil)
             }
             try checkService(endCount)
@@ -186,7 +187,7 @@ final class DeviceTransport: AccountTransport {
             return answer
         }
         if mutation == .trustsPushes,
-            let answer = answerUntold(request, in: target.scope) as? E.Answer
+            let answer = answerUnnotified(request, in: target.scope) as? E.Answer
         {
             return answer
         }
@@ -208,12 +209,12 @@ final class DeviceTransport: AccountTransport {
     }
 
     /// What a device that trusts pushes is answered that got none: nothing changed.
-    private func answerUntold<Request>(
+    private func answerUnnotified<Request>(
         _ request: Request, in scope: DatabaseScope?
     ) -> (any Sendable)? {
         guard let scope, let changes = request as? ChangesDatabase.Request,
             let token = changes.syncToken,
-            state.withLock({ $0.told.remove(scope) }) == nil
+            state.withLock({ $0.notified.remove(scope) }) == nil
         else { return nil }
         return ChangesDatabase.Answer(zones: [], syncToken: token, moreComing: false)
     }
@@ -289,7 +290,7 @@ final class DeviceTransport: AccountTransport {
             case .doubled: state.withLock { $0.repeated = payload }
             case nil: break
             }
-            state.withLock { $0.told = [.private, .shared] }
+            state.withLock { $0.notified = [.private, .shared] }
             return payload
         }
     }
