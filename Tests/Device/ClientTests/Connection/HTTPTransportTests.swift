@@ -8,7 +8,6 @@ import StratusServer
 import StratusService
 import StratusStorage
 import StratusWire
-import Synchronization
 import TestServing
 import Testing
 
