@@ -5,13 +5,6 @@ import StratusSync
 
 /// The user that rows belong to.
 extension CacheStore {
-    /// Notes that an edit was made while nobody was signed in: the records belong to nobody until
-    /// the app adopts them.
-    func noteWhoEdits(_ database: Database) throws {
-        guard !hasAccount(), try flag(CacheFlag.userRecordName, database) == nil else { return }
-        try setFlag(CacheFlag.isMadeByNobody, "1", database)
-    }
-
     func isMadeByNobody() throws -> Bool {
         try read { database in
             try flag(CacheFlag.userRecordName, database) == nil

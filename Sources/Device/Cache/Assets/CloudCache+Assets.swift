@@ -9,7 +9,7 @@ import StratusSync
 /// A file that is given to ``save(_:deleting:in:)`` is copied into the folder beside the cache's
 /// file and is durable before the record is queued; the app may remove its own. It is uploaded
 /// before the record is sent, and not again while it stays the same. The `fileURL` of a record's
-/// asset is the path of the copy as soon as that is here.
+/// asset is the path of the copy as soon as that is here. `CloudCache+Records.swift` makes the copies.
 ///
 /// ```swift
 /// photo["image"] = CKAsset(fileURL: picture)
@@ -74,83 +74,5 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `inUse` while a file is being saved, or SQLite's error.
     public func removeDownloadedAssets(downTo bytes: Int64 = 0) async throws {
         try await keeper.evict(downTo: bytes)
-    }
-
-    /// Copies the new files of records, and runs a body before the copies could be removed as
-    /// orphans.
-    ///
-    /// - Parameter body: called with the rows of the copies.
-    func keepingAssets(
-        of records: [CKRecord], _ body: ([CacheFile.KeptFile]) throws -> Void
-    ) throws {
-        let wanted = records.flatMap { assetsToKeep(of: $0) }
-        guard !wanted.isEmpty else { return try body([]) }
-        // Removes copies that were not saved in the end.
-        defer { keeper.noteChange() }
-        try file.assets.making {
-            var made: [CacheFile.KeptFile] = []
-            for asset in wanted {
-                if let kept = try knownFile(of: asset) {
-                    made.append(kept)
-                    continue
-                }
-                guard let url = asset.fileURL else {
-                    throw CacheError(
-                        .assetNotHere,
-                        "The asset's file is not on this device. Download it before you save it in another record."
-                    )
-                }
-                let (name, sizeBytes) = try file.assets.take(url)
-                // An asset of another record keeps its value, and its file is uploaded again for
-                // this one.
-                let value =
-                    asset.knownValue.flatMap { $0.isLocal ? nil : $0 }
-                    ?? AssetReceipt(
-                        fileChecksum: AssetReceipt.localPrefix + name, sizeBytes: sizeBytes)
-                made.append(
-                    CacheFile.KeptFile(
-                        key: value.fileChecksum ?? "", file: name, sizeBytes: sizeBytes))
-                asset.keep(file.copy(of: value))
-            }
-            do {
-                try body(made)
-            } catch {
-                // Copies without a row may have been written; the search for orphans finds them.
-                keeper.noteOrphans()
-                throw error
-            }
-        }
-    }
-
-    /// The assets of a record whose files must be here: new files, and assets of other records. The
-    /// file of an asset that was saved before and is unchanged may have been removed since.
-    private func assetsToKeep(of record: CKRecord) -> [CKAsset] {
-        let changed = Set(record.changedKeys())
-        return record.assetFields.flatMap { key, assets in
-            assets.filter { asset in
-                !asset.isHeld(by: record.recordID)
-                    && (changed.contains(key) || asset.knownValue == nil)
-            }
-        }
-    }
-
-    /// Throws if records have new files, where files cannot be copied.
-    func refuseNewFiles(of records: [CKRecord], _ sentence: String) throws {
-        if records.contains(where: { !assetsToKeep(of: $0).isEmpty }) {
-            throw CacheError(.unsupportedValue, sentence)
-        }
-    }
-
-    /// The file of an asset in this cache, also by the checksum that the service gave it since.
-    private func knownFile(of asset: CKAsset) throws -> CacheFile.KeptFile? {
-        guard let key = asset.knownValue?.fileChecksum else { return nil }
-        return try file.read { database in
-            if let kept = try file.keptFile(key, database) { return kept }
-            guard key.hasPrefix(AssetReceipt.localPrefix) else { return nil }
-            let name = String(key.dropFirst(AssetReceipt.localPrefix.count))
-            let size = try Int64.fetchOne(
-                database, sql: "SELECT sizeBytes FROM asset WHERE file = ?", arguments: [name])
-            return size.map { CacheFile.KeptFile(key: key, file: name, sizeBytes: $0) }
-        }
     }
 }

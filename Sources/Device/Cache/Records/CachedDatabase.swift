@@ -26,3 +26,22 @@ struct CachedDatabase: Sendable {
         _ = store.world.startTask("session change") { [driver] in await driver.readInbox() }
     }
 }
+
+extension CloudCache {
+    /// The database of a scope.
+    ///
+    /// - Throws: ``CacheError`` `invalidDatabase` for a database that this cache does not keep.
+    func database(_ scope: CKDatabase.Scope) throws -> CachedDatabase {
+        guard let database = databases.first(where: { $0.scope == scope }) else {
+            throw CacheError.unkeptDatabase
+        }
+        return database
+    }
+}
+
+extension CacheError {
+    static let unkeptDatabase = CacheError(
+        .invalidDatabase,
+        "The cache does not keep this database. Name one that it keeps, private or shared; the public one is asked directly."
+    )
+}

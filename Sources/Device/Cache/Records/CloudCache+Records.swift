@@ -34,29 +34,6 @@ extension CloudCache {
         for (record, edit) in taken { record.keep(edit) }
     }
 
-    private static func refuseUnsavedShares(_ records: [CKRecord]) throws {
-        guard records.contains(where: \.isUnsavedShare) else { return }
-        throw CacheError(
-            .unsavedShare,
-            "The cache saves no new shares and no changed participants. Save the share with its CKDatabase."
-        )
-    }
-
-    /// The changes of records since they were read or created.
-    static func edits(of records: [CKRecord]) throws -> [(record: CKRecord, edit: LocalEdit)] {
-        try refuseUnsavedShares(records)
-        return try records.map { record in
-            do {
-                return (record, try record.edit())
-            } catch {
-                throw CacheError(
-                    .unsupportedValue,
-                    "A field has a value that no record can hold. Give it one that a record can hold.",
-                    cause: error)
-            }
-        }
-    }
-
     /// Saves a record; see `save(_:deleting:in:)`.
     public func save(_ record: CKRecord, in scope: CKDatabase.Scope = .private) throws {
         try save([record], in: scope)
@@ -139,5 +116,123 @@ extension CloudCache {
         in scope: CKDatabase.Scope = .private, limit: Int = 1_000
     ) throws -> [CKRecord.ID] {
         try database(scope).store.pendingIDs(limit: limit).map { CKRecord.ID($0) }
+    }
+
+    // MARK: The steps of a save
+
+    private static func refuseUnsavedShares(_ records: [CKRecord]) throws {
+        guard records.contains(where: \.isUnsavedShare) else { return }
+        throw CacheError(
+            .unsavedShare,
+            "The cache saves no new shares and no changed participants. Save the share with its CKDatabase."
+        )
+    }
+
+    /// Copies the new files of records, and runs a body before the copies could be removed as
+    /// orphans.
+    ///
+    /// - Parameter body: called with the rows of the copies.
+    private func keepingAssets(
+        of records: [CKRecord], _ body: ([CacheFile.KeptFile]) throws -> Void
+    ) throws {
+        let wanted = records.flatMap { assetsToKeep(of: $0) }
+        guard !wanted.isEmpty else { return try body([]) }
+        // Removes copies that were not saved in the end.
+        defer { keeper.noteChange() }
+        try file.assets.making {
+            var made: [CacheFile.KeptFile] = []
+            for asset in wanted {
+                if let kept = try knownFile(of: asset) {
+                    made.append(kept)
+                    continue
+                }
+                guard let url = asset.fileURL else {
+                    throw CacheError(
+                        .assetNotHere,
+                        "The asset's file is not on this device. Download it before you save it in another record."
+                    )
+                }
+                let (name, sizeBytes) = try file.assets.take(url)
+                // An asset of another record keeps its value, and its file is uploaded again for
+                // this one.
+                let value =
+                    asset.knownValue.flatMap { $0.isLocal ? nil : $0 }
+                    ?? AssetReceipt(
+                        fileChecksum: AssetReceipt.localPrefix + name, sizeBytes: sizeBytes)
+                made.append(
+                    CacheFile.KeptFile(
+                        key: value.fileChecksum ?? "", file: name, sizeBytes: sizeBytes))
+                asset.keep(file.copy(of: value))
+            }
+            do {
+                try body(made)
+            } catch {
+                // Copies without a row may have been written; the search for orphans finds them.
+                keeper.noteOrphans()
+                throw error
+            }
+        }
+    }
+
+    /// The assets of a record whose files must be here: new files, and assets of other records. The
+    /// file of an asset that was saved before and is unchanged may have been removed since.
+    private func assetsToKeep(of record: CKRecord) -> [CKAsset] {
+        let changed = Set(record.changedKeys())
+        return record.assetFields.flatMap { key, assets in
+            assets.filter { asset in
+                !asset.isHeld(by: record.recordID)
+                    && (changed.contains(key) || asset.knownValue == nil)
+            }
+        }
+    }
+
+    /// Throws if records have new files, where files cannot be copied.
+    func refuseNewFiles(of records: [CKRecord], _ sentence: String) throws {
+        if records.contains(where: { !assetsToKeep(of: $0).isEmpty }) {
+            throw CacheError(.unsupportedValue, sentence)
+        }
+    }
+
+    /// The file of an asset in this cache, also by the checksum that the service gave it since.
+    private func knownFile(of asset: CKAsset) throws -> CacheFile.KeptFile? {
+        guard let key = asset.knownValue?.fileChecksum else { return nil }
+        return try file.read { database in
+            if let kept = try file.keptFile(key, database) { return kept }
+            guard key.hasPrefix(AssetReceipt.localPrefix) else { return nil }
+            let name = String(key.dropFirst(AssetReceipt.localPrefix.count))
+            let size = try Int64.fetchOne(
+                database, sql: "SELECT sizeBytes FROM asset WHERE file = ?", arguments: [name])
+            return size.map { CacheFile.KeptFile(key: key, file: name, sizeBytes: $0) }
+        }
+    }
+
+    /// The changes of records since they were read or created.
+    static func edits(of records: [CKRecord]) throws -> [(record: CKRecord, edit: LocalEdit)] {
+        try refuseUnsavedShares(records)
+        return try records.map { record in
+            do {
+                return (record, try record.edit())
+            } catch {
+                throw CacheError(
+                    .unsupportedValue,
+                    "A field has a value that no record can hold. Give it one that a record can hold.",
+                    cause: error)
+            }
+        }
+    }
+
+    /// Stores edits, then notifies observers and the driver.
+    ///
+    /// - Parameter assets: the rows of files that were copied for the edits.
+    func save(
+        _ edits: [LocalEdit], deleting deletions: [RecordID], in scope: CKDatabase.Scope,
+        assets: [CacheFile.KeptFile]
+    ) throws {
+        let database = try database(scope)
+        let (outcome, wantedZones) = try database.store.commit(
+            edits: edits, deletions: deletions, assets: assets)
+        observers.tell(outcome)
+        guard !outcome.changedIDs.isEmpty else { return }
+        database.tellDriver(ofZones: wantedZones, hasChanges: true)
     }
 }

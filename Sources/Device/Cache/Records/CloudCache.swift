@@ -218,14 +218,6 @@ public final class CloudCache: Sendable {
         return outcome
     }
 
-    /// - Throws: ``CacheError`` `invalidDatabase` for a database that this cache does not keep.
-    func database(_ scope: CKDatabase.Scope) throws -> CachedDatabase {
-        guard let database = databases.first(where: { $0.scope == scope }) else {
-            throw CacheError.unkeptDatabase
-        }
-        return database
-    }
-
     // MARK: Plain values
 
     package func save(
@@ -233,18 +225,6 @@ public final class CloudCache: Sendable {
         in scope: CKDatabase.Scope = .private
     ) throws {
         try save(edits, deleting: deletions, in: scope, assets: [])
-    }
-
-    func save(
-        _ edits: [LocalEdit], deleting deletions: [RecordID], in scope: CKDatabase.Scope,
-        assets: [CacheFile.KeptFile]
-    ) throws {
-        let database = try database(scope)
-        let (outcome, wantedZones) = try database.store.commit(
-            edits: edits, deletions: deletions, assets: assets)
-        observers.tell(outcome)
-        guard !outcome.changedIDs.isEmpty else { return }
-        database.tellDriver(ofZones: wantedZones, hasChanges: true)
     }
 
     package func delete(_ ids: [RecordID], in scope: CKDatabase.Scope = .private) throws {
@@ -267,11 +247,4 @@ public final class CloudCache: Sendable {
     package func changedIDs(in scope: CKDatabase.Scope = .private) -> RecordChanges<RecordID> {
         observers.changes(in: scope) { $0 }
     }
-}
-
-extension CacheError {
-    static let unkeptDatabase = CacheError(
-        .invalidDatabase,
-        "The cache does not keep this database. Name one that it keeps, private or shared; the public one is asked directly."
-    )
 }

@@ -4,8 +4,8 @@ import StratusRecords
 import StratusSync
 import Synchronization
 
-/// The fields that the app encrypts, by record type: stored in the file with the first edit, and
-/// cached in memory.
+/// The fields that the app encrypts, by record type: stored in the file with the first edit
+/// (`CacheStore+Local.swift`), and cached in memory.
 ///
 /// Only the app's own edits are counted. Otherwise a participant of a share could keep the user
 /// from saving a field of the same name.
@@ -35,32 +35,6 @@ extension CacheFile {
 extension CacheStore {
     func encryptedKeys(ofType type: String) -> Set<String> {
         file.encryptedKeys.withLock { $0[type] ?? [] }
-    }
-
-    /// Stores the fields that edits encrypt for the first time.
-    ///
-    /// - Returns: the new fields; pass them to ``remember(_:)`` after the transaction.
-    func noteEncryptedFields(
-        of edits: [LocalEdit], _ database: Database
-    ) throws -> Set<EncryptedField> {
-        var new: Set<EncryptedField> = []
-        for edit in edits {
-            for field in edit.changes where field.isEncrypted && field.value != nil {
-                guard !encryptedKeys(ofType: edit.type).contains(field.name) else { continue }
-                new.insert(EncryptedField(recordType: edit.type, key: field.name))
-            }
-        }
-        for field in new {
-            try database.execute(
-                sql: "INSERT OR IGNORE INTO encryptedField (type, key) VALUES (?, ?)",
-                arguments: [field.recordType, field.key])
-        }
-        return new
-    }
-
-    func remember(_ fields: Set<EncryptedField>) {
-        guard !fields.isEmpty else { return }
-        file.encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
     }
 
     /// The changes that must not be sent, by their index in the batch: they have a plain value in a

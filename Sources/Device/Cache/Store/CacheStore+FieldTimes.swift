@@ -19,9 +19,6 @@ extension CacheStore {
         }
     }
 
-    /// Now in milliseconds since 1970, by this device's estimate of the service's clock.
-    var nowMilliseconds: Int64 { clock.nowMilliseconds }
-
     /// Corrects the clock by times in answers of the service, and stores the correction.
     func noteTimes(
         saved: [Int64] = [], fetched: [Int64] = [], _ database: Database
@@ -97,12 +94,6 @@ extension CacheStore {
         try database.cachedStatement(
             sql: "UPDATE tombstone SET deleted = deleted + ? WHERE \(isHere)"
         ).execute(arguments: [offset])
-    }
-
-    /// The field for the times of edits in records of a type; nil if there is none.
-    func fieldTimesKey(ofType type: String) -> String? {
-        guard let key = resolver.fieldTimesKey else { return nil }
-        return typesWithoutFieldTimes.withLock { $0.contains(type) } ? nil : key
     }
 
     /// Handles a change that was refused for good. If the field of times may be the reason, as in a

@@ -60,6 +60,47 @@ extension CacheStore {
         return (wanted, encrypted)
     }
 
+    // MARK: Before the edits
+
+    /// Notes that an edit was made while nobody was signed in: the records belong to nobody until
+    /// the app adopts them.
+    private func noteWhoEdits(_ database: Database) throws {
+        guard !hasAccount(), try flag(CacheFlag.userRecordName, database) == nil else { return }
+        try setFlag(CacheFlag.isMadeByNobody, "1", database)
+    }
+
+    /// Stores the fields that edits encrypt for the first time.
+    ///
+    /// - Returns: the new fields; pass them to ``remember(_:)`` after the transaction.
+    private func noteEncryptedFields(
+        of edits: [LocalEdit], _ database: Database
+    ) throws -> Set<EncryptedField> {
+        var new: Set<EncryptedField> = []
+        for edit in edits {
+            for field in edit.changes where field.isEncrypted && field.value != nil {
+                let isKnown = file.encryptedKeys.withLock {
+                    $0[edit.type]?.contains(field.name) ?? false
+                }
+                guard !isKnown else { continue }
+                new.insert(EncryptedField(recordType: edit.type, key: field.name))
+            }
+        }
+        for field in new {
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO encryptedField (type, key) VALUES (?, ?)",
+                arguments: [field.recordType, field.key])
+        }
+        return new
+    }
+
+    /// Caches fields that are stored by now, so that the next edit does not store them again.
+    func remember(_ fields: Set<EncryptedField>) {
+        guard !fields.isEmpty else { return }
+        file.encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
+    }
+
+    // MARK: Whether an edit applies, and its zone
+
     /// Whether the edited record was deleted meanwhile, here or elsewhere.
     private func isStale(_ edit: LocalEdit, _ database: Database) throws -> Bool {
         guard edit.isKnown else { return false }
@@ -129,6 +170,8 @@ extension CacheStore {
         return row
     }
 
+    // MARK: Saving
+
     /// - Returns: whether anything changed.
     func apply(
         _ edit: LocalEdit, _ zone: ZoneRow, _ now: Int64, _ database: Database
@@ -179,6 +222,23 @@ extension CacheStore {
         return true
     }
 
+    /// Keeps the value of a file that the record already has, so that it is not uploaded again.
+    private func keepKnownAssets(
+        of new: inout RecordSnapshot, over old: RecordSnapshot, _ database: Database
+    ) throws {
+        guard new.assetKeys.contains(where: { $0.key.hasPrefix(AssetReceipt.localPrefix) }) else {
+            return
+        }
+        var known: [String: AssetReceipt] = [:]
+        for asset in old.fields.lazy.compactMap(\.value).flatMap(\.assets) {
+            guard let key = asset.fileChecksum, let kept = try file.keptFile(key, database) else {
+                continue
+            }
+            known[AssetReceipt.localPrefix + kept.file] = asset
+        }
+        new.replaceAssets { asset in asset.fileChecksum.flatMap { known[$0] } ?? asset }
+    }
+
     /// Whether an edit creates a record with the name of a deleted one that the service has or had.
     private func isMadeAnew(
         _ edit: LocalEdit, over old: RecordSnapshot?, _ pending: PendingRow?,
@@ -213,6 +273,8 @@ extension CacheStore {
         record[editDateKey] = .timestamp(milliseconds: edited)
         return edited
     }
+
+    // MARK: Deleting
 
     /// - Returns: whether there was anything to delete.
     private func delete(

@@ -51,6 +51,8 @@ final class CacheStore: Sendable {
     var isHere: String { "database = \(scope.rawValue)" }
     /// The zones of this database as SQL, for rows that belong to zones.
     var zonesHere: String { "(SELECT id FROM zone WHERE \(isHere))" }
+    /// Now in milliseconds since 1970, by this device's estimate of the service's clock.
+    var nowMilliseconds: Int64 { clock.nowMilliseconds }
 
     init(
         file: CacheFile, scope: CKDatabase.Scope, settings: SyncSettings,
@@ -71,6 +73,12 @@ final class CacheStore: Sendable {
         self.versions = versions
         self.hasAccount = hasAccount
         try readHeldZones()
+    }
+
+    /// The field for the times of edits in records of a type; nil if there is none.
+    func fieldTimesKey(ofType type: String) -> String? {
+        guard let key = resolver.fieldTimesKey else { return nil }
+        return typesWithoutFieldTimes.withLock { $0.contains(type) } ? nil : key
     }
 
     /// Reads a consistent snapshot.
