@@ -182,6 +182,67 @@ import Testing
         #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
+    /// The phone deletes a record and makes it anew twice before it sends. The tablet, which was told of a loss once, deletes
+    /// the first one.
+    @Test func recordMadeAnewTwiceSurvivesDeletionOfTheFirst() async throws {
+        let (cloud, phone, tablet) = try await devicesThatLost("b", "2")
+        for device in [tablet, phone] { try await device.sync() }
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.pass()
+        try phone.save("a", "second")
+        try phone.delete("a")
+        cloud.pass()
+        try phone.save("a", "third")
+        try await phone.sync()
+        cloud.pass()
+        try tablet.delete("a")
+        for device in [tablet, phone, tablet] { try await device.sync() }
+        #expect(try await cloud.texts() == ["a": "third", "b": "2"])
+        for device in [phone, tablet] {
+            #expect(try device.texts() == ["a": "third", "b": "2"])
+        }
+    }
+
+    /// The deletion of the first one is lost and repeated, and the phone's third record of the name comes in between.
+    @Test func recordMadeAnewTwiceSurvivesRepeatedDeletionOfTheFirst() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = try cloud.copy()
+        try phone.delete("a")
+        for device in [phone, tablet] { try await device.sync() }
+        cloud.pass()
+        try phone.save("a", "second")
+        try phone.delete("a")
+        cloud.pass()
+        try phone.save("a", "third")
+        try cloud.restore(copy)
+        tablet.link.beforeNextSend { try await phone.sync() }
+        for device in [tablet, phone, tablet] { try await device.sync() }
+        #expect(try await cloud.texts() == ["a": "third", "b": "1"])
+        for device in [phone, tablet] {
+            #expect(try device.texts() == ["a": "third", "b": "1"])
+        }
+    }
+
+    /// The phone would send a lost record again, deletes it, and makes another of its name; the tablet deletes the lost one.
+    @Test func recordMadeAnewInsteadOfLostOneSurvivesItsDeletion() async throws {
+        let (cloud, phone, tablet) = try await devicesThatLost("a", "2")
+        try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
+        phone.link.fail("send", 0, .requestLost(SyncFailure(.networkUnavailable)))
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        let waiting = try phone.cache.store.pendingIDs(limit: 100).map(\.name)
+        #expect(waiting.contains("new"))
+        try phone.delete("new")
+        cloud.pass()
+        try phone.save("new", "anew")
+        try await phone.sync()
+        cloud.pass()
+        try tablet.delete("new")
+        for device in [tablet, phone, tablet] { try await device.sync() }
+        #expect(try await cloud.texts()["new"] == "anew")
+        for device in [phone, tablet] { #expect(try device.text("new") == "anew") }
+    }
+
     /// Edited on both sides of the restore: the resolver decides, and who gives way is told.
     @Test func lostEditMeetsLaterOneAsConflict() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])

@@ -245,10 +245,8 @@ extension CacheStore {
         _ base: RecordSnapshot?, _ database: Database
     ) throws -> Bool {
         guard old == nil else { return false }
-        if let pending {
-            return pending.change.kind == .delete
-                && (pending.base != nil || pending.delivery != .notSent)
-        }
+        // Of a record that was never sent, where none of its name was before, no deletion is queued.
+        if let pending { return pending.change.kind == .delete }
         return try base == nil && wasThere(edit.id, database)
     }
 
