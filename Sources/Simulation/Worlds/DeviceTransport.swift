@@ -117,10 +117,13 @@ final class DeviceTransport: AccountTransport {
         case .requestLost: throw TransportError(.refused, "The simulation lost the request.")
         case .refused(let code): throw ServiceFailure(Self.error(code))
         case .late: try await world.sleep(dice.milliseconds(below: 20_000) / 1_000)
+        case .abandoned where mayDouble:
+            try await abandon(serve)
+            throw TransportError(.timedOut, "The simulation answers too late.")
         case .tokensExpired:
             _ = try await inner()
             cloud.expireTokens(of: path, userRecordName: userRecordName)
-        case .answerLost, .doubled, .itemRefused, nil:
+        case .answerLost, .doubled, .abandoned, .itemRefused, nil:
             // Time on the way: what follows may overtake it.
             try await world.sleep(dice.milliseconds(below: 30) / 1_000)
         }
@@ -145,13 +148,10 @@ final class DeviceTransport: AccountTransport {
             died()
         }
         if fault == .doubled, mayDouble {
-            if mutation == .forgetsOperations {
-                _ = world.startTask("a request once more") {
-                    // The world may end first.
-                    try? await self.world.sleep(60)
-                    // Nobody hears what it is answered.
-                    _ = try? await serve(nil)
-                }
+            // Half of them at once.
+            let seconds = dice.milliseconds(below: 7_200_000) / 1_000 - 3_600
+            if seconds > 0 {
+                arrive(inSeconds: seconds, serve)
             } else {
                 // Nobody hears what the second one is answered.
                 _ = try? await serve(nil)
@@ -166,6 +166,36 @@ final class DeviceTransport: AccountTransport {
         }
         if let time = heard.withLock({ $0 }) { AnswerTime.listener?(time) }
         return try answered.get()
+    }
+
+    /// How long a device waits for an answer at most.
+    static let longestWaitSeconds: Double = 60
+
+    /// Waits as long as a device does; the request arrives afterwards.
+    private func abandon<Answer: Sendable>(
+        _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
+    ) async throws {
+        let waitSeconds = dice.milliseconds(below: UInt64(Self.longestWaitSeconds) * 1_000) / 1_000
+        arrive(inSeconds: waitSeconds + dice.milliseconds(below: 7_200_000) / 1_000, serve)
+        try await world.sleep(waitSeconds)
+        try checkAlive()
+    }
+
+    /// A request that the network keeps for so long. It does not outlive a restored copy of the service.
+    private func arrive<Answer: Sendable>(
+        inSeconds seconds: Double,
+        _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
+    ) {
+        let (generation, endCount) = (cloud.current.generation, cloud.endCount)
+        _ = world.startTask("a request that comes late") {
+            // The world may end first.
+            guard (try? await self.world.sleep(seconds)) != nil,
+                self.cloud.current.generation == generation,
+                self.cloud.endCount == endCount
+            else { return }
+            // Nobody hears what it is answered.
+            _ = try? await serve(nil)
+        }
     }
 
     private func serve<E: Endpoint>(

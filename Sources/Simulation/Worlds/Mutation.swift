@@ -27,7 +27,7 @@ public enum Mutation: String, CaseIterable, Sendable {
     case skipsRecords = "P2"
     /// P3: the token of a database's changes covers a zone that they do not list.
     case hidesZones = "P3"
-    /// P4: a request that arrives once more, a minute later, is one of its own.
+    /// P4: a request that arrives once more, or late, is one of its own.
     case forgetsOperations = "P4"
     /// P6: a save with an old tag overwrites what is there.
     case ignoresTags = "P6"

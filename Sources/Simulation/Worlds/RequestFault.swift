@@ -15,6 +15,8 @@ enum RequestFault: Hashable, Sendable {
     case doubled
     /// The request arrives late, after others.
     case late
+    /// The request arrives when the device waits for it no more, and has perhaps decided what it was about.
+    case abandoned
     /// Every change token in it has expired.
     case tokensExpired
     /// The service refuses it.
@@ -29,6 +31,7 @@ enum RequestFault: Hashable, Sendable {
         case .answerLost: "answer lost"
         case .doubled: "doubled"
         case .late: "late"
+        case .abandoned: "abandoned"
         case .tokensExpired: "tokens expired"
         case .refused(let code): "\(code)"
         case .itemRefused(let code): "item \(code)"
@@ -103,7 +106,7 @@ final class FaultDice: Sendable {
     /// often, so that each pair occurs.
     private static func weight(of path: String) -> Double {
         switch path {
-        case RecordsModify.path, ZonesModify.path: 2.5
+        case RecordsModify.path, ZonesModify.path, OperationsCancel.path: 2.5
         case TokensRegister.path: 2
         case "assets/get": 16
         case _ where isOfAssets(path): 8
@@ -120,11 +123,12 @@ final class FaultDice: Sendable {
         let isModify = path == RecordsModify.path
         let number = numbers.next() % 100
         switch isOfAssets(path) ? number * 3 : number {
-        case 0..<22: return .answerLost
-        case 22..<30: return .requestLost
-        case 30..<36: return .noRoute
-        case 36..<46: return .doubled
-        case 46..<56: return .late
+        case 0..<20: return .answerLost
+        case 20..<27: return .requestLost
+        case 27..<32: return .noRoute
+        case 32..<40: return .doubled
+        case 40..<48: return .late
+        case 48..<56: return .abandoned
         case 56..<66 where isChanges: return .tokensExpired
         case 56..<72 where isModify:
             let codes = RequestFault.itemCodes

@@ -23,6 +23,8 @@ extension SimulationRun {
             device.dice.end()
             device.endTrouble()
         }
+        // What devices still wait for is over then.
+        try await world.pass(seconds: DeviceTransport.longestWaitSeconds)
         _ = try await cloud.running()
         var troubles: [String] = []
         for round in 0..<Self.rounds {

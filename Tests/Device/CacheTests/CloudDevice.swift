@@ -107,6 +107,30 @@ final class FaultyTransport: PassingTransport {
         self.tap.withLock { $0 = tap }
     }
 
+    private struct Keeping {
+        /// The endpoint whose next request does not arrive yet.
+        var path: String?
+        var kept: (@Sendable () async -> Void)?
+    }
+
+    private let keeping = Mutex(Keeping())
+
+    /// Keeps the next request to an endpoint, until it is taken and handed over.
+    func keep(_ path: String) { keeping.withLock { $0.path = path } }
+
+    var hasKept: Bool { keeping.withLock { $0.kept != nil } }
+
+    func takeKept() -> (@Sendable () async -> Void)? { keeping.withLock { $0.kept.take() } }
+
+    private func keeps(_ path: String, _ request: @escaping @Sendable () async -> Void) -> Bool {
+        keeping.withLock { keeping in
+            guard keeping.path == path else { return false }
+            keeping.path = nil
+            keeping.kept = request
+            return true
+        }
+    }
+
     init(_ inner: any AccountTransport) {
         self.inner = inner
     }
@@ -129,6 +153,12 @@ final class FaultyTransport: PassingTransport {
             return state.script[state.count - 1]
         }
         if fault == .requestLost { throw TransportError(.refused, "Nobody is there.") }
+        let isKept = keeps(E.path) { [inner] in
+            // Nobody hears what it is answered.
+            _ = try? await inner.send(
+                endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        }
+        if isKept { throw TransportError(.timedOut, "The request is on its way.") }
         let answer = try await inner.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
         if fault == .answerLost { throw TransportError(.answerLost, "The answer is gone.") }

@@ -30,6 +30,34 @@ import Testing
         #expect(try phone.texts() == ["a": "new"])
     }
 
+    /// A new record is deleted while its save is on the way, and the save is refused: the service never had it, and a deletion
+    /// would take what others made under its name meanwhile.
+    @Test func deletionOfANewRecordWhoseSaveWasRefusedIsNotSent() async throws {
+        let (cloud, phone) = try await synced()
+        try phone.save("b", "phone's")
+        let sends = phone.link.callNames.count { $0 == "send" }
+        phone.link.beforeNextSend { try phone.delete("b") }
+        phone.link.fail("send", 0, .requestLost(SyncFailure(.serviceUnavailable)))
+        // The first attempt may end with the refusal.
+        try? await phone.cache.sync()
+        try await phone.sync()
+        #expect(phone.link.callNames.count { $0 == "send" } == sends + 1)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await cloud.record("b") == nil)
+    }
+
+    @Test func deletionOfANewRecordThatWasRefusedAloneIsNotSent() async throws {
+        let (cloud, phone) = try await synced()
+        let target = Reference(recordName: "missing", action: .deleteSelf)
+        try phone.edit("b", ["owner": .reference(target)])
+        let sends = phone.link.callNames.count { $0 == "send" }
+        phone.link.beforeNextSend { try phone.delete("b") }
+        try await phone.sync()
+        #expect(phone.link.callNames.count { $0 == "send" } == sends + 1)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await cloud.record("b") == nil)
+    }
+
     @Test func recreatedRecordSurvivesUnansweredDelete() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")

@@ -32,6 +32,7 @@ import Testing
         Example("error.sign-in", ErrorBody.self),
         Example("identity-exchange.request", IdentityExchange.Request.self),
         Example("notification.query", NotificationPayload.self),
+        Example("operations-cancel.request", OperationsCancel.Request.self),
         Example("records-accept.request", RecordsAccept.Request.self),
         Example("records-lookup.answer", RecordsLookup.Answer.self),
         Example("records-lookup.request", RecordsLookup.Request.self),

@@ -32,10 +32,18 @@ struct CloudKitDatabase: RemoteDatabase {
     }
 
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+        try await modifyZones(
+            create: create, delete: delete,
+            operationID: database.container.connection.world.makeUUID().uuidString)
+    }
+
+    func modifyZones(
+        create: [ZoneID], delete: [ZoneID], operationID: String
+    ) async throws -> ZoneOutcomes {
         try await translating {
             let (results, token) = try await database.modifyZones(
                 saving: create.map { CKRecordZone(zoneID: CKRecordZone.ID($0)) },
-                deleting: delete.map { CKRecordZone.ID($0) })
+                deleting: delete.map { CKRecordZone.ID($0) }, operationID: operationID)
             var outcomes = ZoneOutcomes(databaseToken: token?.text)
             for (id, result) in results.saveResults {
                 outcomes.created[ZoneID(id)] = .some(Self.failure(of: result))
@@ -59,7 +67,24 @@ struct CloudKitDatabase: RemoteDatabase {
         }
     }
 
+    func cancel(_ operations: [UnansweredOperation]) async throws {
+        guard !isAppleService else { return }
+        try await translating {
+            try await database.cancelOperations(
+                operations.map(\.id),
+                ofZoneOwners: Set(operations.flatMap(\.zoneOwners)).sorted())
+        }
+    }
+
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+        try await send(
+            changes, isAtomic: isAtomic,
+            operationID: database.container.connection.world.makeUUID().uuidString)
+    }
+
+    func send(
+        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
+    ) async throws -> [OutgoingAnswer] {
         // A record that cannot be encoded fails alone, not its batch.
         var unwritable: [RecordID: SyncFailure] = [:]
         var records: [CKRecord] = []
@@ -85,7 +110,8 @@ struct CloudKitDatabase: RemoteDatabase {
         let (results, tombstoneTags) = try await translating {
             try await database.withoutAssetDownloads.modifyRecords(
                 saving: saving, deleting: deleting, deletionTags: deletionTags,
-                savePolicy: .ifServerRecordUnchanged, atomically: isAtomic)
+                savePolicy: .ifServerRecordUnchanged, atomically: isAtomic,
+                operationID: operationID)
         }
         return try changes.map { item in
             if let failure = unwritable[item.change.id] { return .failed(failure, server: nil) }

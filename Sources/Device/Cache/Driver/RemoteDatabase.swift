@@ -26,6 +26,11 @@ package protocol RemoteDatabase: Sendable {
     /// Creates and deletes zones; returns the outcome of each, nil for success.
     func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes
 
+    /// As above, with an identifier for ``cancel(_:)``.
+    func modifyZones(
+        create: [ZoneID], delete: [ZoneID], operationID: String
+    ) async throws -> ZoneOutcomes
+
     /// Saves a silent subscription for the whole database.
     func saveSubscription() async throws
 
@@ -33,6 +38,14 @@ package protocol RemoteDatabase: Sendable {
     ///
     /// - Returns: one answer per change, in the same order.
     func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer]
+
+    /// As above, with an identifier for ``cancel(_:)``.
+    func send(
+        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
+    ) async throws -> [OutgoingAnswer]
+
+    /// Has requests that were not answered never carried out, should they still arrive.
+    func cancel(_ operations: [UnansweredOperation]) async throws
 
     /// The service's records, in the same order; nil for one that does not exist.
     func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>]
@@ -95,7 +108,17 @@ extension RemoteDatabase {
     package var hasAccount: Bool { true }
     package var cloudDatabase: CKDatabase? { nil }
 
-    // Defaults for services without these tokens and versions.
+    // Defaults for services without these identifiers, tokens and versions.
+
+    package func modifyZones(
+        create: [ZoneID], delete: [ZoneID], operationID: String
+    ) async throws -> ZoneOutcomes { try await modifyZones(create: create, delete: delete) }
+
+    package func send(
+        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
+    ) async throws -> [OutgoingAnswer] { try await send(changes, isAtomic: isAtomic) }
+
+    package func cancel(_ operations: [UnansweredOperation]) async throws {}
 
     package func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
@@ -143,6 +166,13 @@ package enum HintEvent: Hashable, Sendable {
     case hint(ChangeHint)
     /// Changes are no longer reported.
     case closed
+}
+
+/// A request of this device to modify records or zones that may still be on its way.
+package struct UnansweredOperation: Hashable, Sendable {
+    package var id: String
+    /// The owners of the zones that it named; only in the shared database.
+    package var zoneOwners: [String]
 }
 
 package struct ZoneOutcomes: Sendable {

@@ -13,6 +13,8 @@ extension SyncDriver {
 
     private func performHeard(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
+        // Of a request that changes something.
+        var operationID: String?
         if case .fetchZoneChanges = operation {} else { dropPageAhead() }
         do {
             guard try store.claim(for: try await remote.userRecordName()) else {
@@ -23,8 +25,12 @@ extension SyncDriver {
             }
             noteAccount(.available)
             try keepServiceTime()
+            try await cancelUnanswered()
             switch operation {
-            case .modifyZones(let create, let delete): try await modifyZones(create, delete)
+            case .modifyZones(let create, let delete):
+                let id = world.makeUUID().uuidString
+                operationID = id
+                try await modifyZones(create, delete, id)
             case .saveSubscription:
                 try await remote.saveSubscription()
                 try store.subscriptionSaved()
@@ -35,18 +41,20 @@ extension SyncDriver {
                 // Read before another process's changes are sent: that process may have been the
                 // first to encrypt a field.
                 try store.file.readEncryptedKeys()
-                batch = try nextBatch(itemLimit, bytesLimit)
+                let id = world.makeUUID().uuidString
+                operationID = id
+                batch = try nextBatch(itemLimit, bytesLimit, id)
                 if batch.isEmpty {
                     // All remaining changes wait for their files.
                     try await uploadAssets()
-                    batch = try nextBatch(itemLimit, bytesLimit)
+                    batch = try nextBatch(itemLimit, bytesLimit, id)
                 }
-                try await send(batch)
+                try await send(batch, id)
             }
             try keepServiceTime()
             isStorageFull = false
         } catch let failure as SyncFailure {
-            await failed(failure, batch)
+            await failed(failure, batch, operationID)
             if case .account = session.halt { store.forgetUser() }
         } catch is CancellationError {
             session.cancelled()
@@ -54,6 +62,18 @@ extension SyncDriver {
             // Any other error is one of this device's own file.
             storageFailed(error)
         }
+    }
+
+    /// Cancels the requests that were not answered: what is fetched from now on stays true of them.
+    private func cancelUnanswered() async throws {
+        let operations = try store.unansweredOperations()
+        guard !operations.isEmpty else { return }
+        do {
+            try await remote.cancel(operations)
+        } catch let failure as SyncFailure where failure.code == .unknownItem {
+            // The service is of an earlier version and knows no such request: what comes late is carried out.
+        }
+        try store.endOperations(operations)
     }
 
     /// Stores what the answers so far showed about this device's clock.
@@ -83,13 +103,15 @@ extension SyncDriver {
         giveUpWaiting(error)
     }
 
-    private func modifyZones(_ create: [ZoneID], _ delete: [ZoneID]) async throws {
-        let outcomes = try await zoneOutcomes(create, delete)
+    private func modifyZones(
+        _ create: [ZoneID], _ delete: [ZoneID], _ operationID: String
+    ) async throws {
+        let outcomes = try await zoneOutcomes(create, delete, operationID)
         let done = session.zonesModified(
             created: outcomes.created, deleted: outcomes.deleted, at: now)
         let outcome = try store.zonesModified(
             created: done.created, deleted: done.deleted, isKept: true, refused: done.refused,
-            databaseToken: outcomes.databaseToken)
+            databaseToken: outcomes.databaseToken, operationID: operationID)
         // The app saved into one of them during the request.
         for zone in done.deleted where try store.state(of: zone) == .wanted {
             session.zoneWanted(zone)
@@ -102,14 +124,16 @@ extension SyncDriver {
 
     /// The error of a request with one zone is the zone's.
     private func zoneOutcomes(
-        _ create: [ZoneID], _ delete: [ZoneID]
+        _ create: [ZoneID], _ delete: [ZoneID], _ operationID: String
     ) async throws -> ZoneOutcomes {
         let kept = try await emptiedZonesInUse(of: try stillToDelete(delete))
         let rest = try stillToDelete(delete.filter { !kept.contains($0) })
         var outcomes = ZoneOutcomes()
         if !create.isEmpty || !rest.isEmpty {
+            try store.noteOperation(operationID, of: Set(create + rest))
             do {
-                outcomes = try await remote.modifyZones(create: create, delete: rest)
+                outcomes = try await remote.modifyZones(
+                    create: create, delete: rest, operationID: operationID)
             } catch let failure as SyncFailure
                 where create.count + rest.count == 1
                 && RecoveryAction.forZone(failure.code) == .setAside
@@ -238,24 +262,29 @@ extension SyncDriver {
         finish(outcome)
     }
 
-    private func send(_ batch: [OutgoingChange]) async throws {
+    private func send(_ batch: [OutgoingChange], _ operationID: String) async throws {
         guard !batch.isEmpty else {
             session.nothingToSend()
             return
         }
-        try finish(batch, try await answers(to: batch))
+        try finish(batch, try await answers(to: batch, operationID), operationID: operationID)
     }
 
-    private func nextBatch(_ itemLimit: Int, _ bytesLimit: Int) throws -> [OutgoingChange] {
+    private func nextBatch(
+        _ itemLimit: Int, _ bytesLimit: Int, _ operationID: String
+    ) throws -> [OutgoingChange] {
         try store.nextBatch(
             itemLimit: itemLimit, bytesLimit: bytesLimit, withholding: session.withheldOwners,
-            deletionsFirst: session.isQuotaExceeded)
+            deletionsFirst: session.isQuotaExceeded, operationID: operationID)
     }
 
     /// Updates the session with the outcome of changes, and stores it.
-    /// - Parameter wereSent: see `CacheStore.confirm(_:_:_:wereSent:)`.
+    /// - Parameters:
+    ///   - wereSent: see `CacheStore.confirm(_:_:_:wereSent:operationID:)`.
+    ///   - operationID: see there too.
     func finish(
-        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], wereSent: Bool = true
+        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], wereSent: Bool = true,
+        operationID: String? = nil
     ) throws {
         let outcomes = zip(batch, answers).map { item, answer in
             if case .failed(let failure, _) = answer {
@@ -265,7 +294,8 @@ extension SyncDriver {
         }
         let wasQuotaExceeded = session.isQuotaExceeded
         let verdicts = session.sent(outcomes, at: now)
-        let outcome = try store.confirm(batch, answers, verdicts, wereSent: wereSent)
+        let outcome = try store.confirm(
+            batch, answers, verdicts, wereSent: wereSent, operationID: operationID)
         try noteSendable()
         for zone in outcome.staleZones { session.notified(of: zone) }
         operationNotes["sent"] = "\(batch.count)"
@@ -277,16 +307,20 @@ extension SyncDriver {
     }
 
     /// Sends the changes that may be sent; the others fail here.
-    private func answers(to batch: [OutgoingChange]) async throws -> [OutgoingAnswer] {
+    private func answers(
+        to batch: [OutgoingChange], _ operationID: String
+    ) async throws -> [OutgoingAnswer] {
         let refused = store.plainValueFailures(in: batch)
         guard !refused.isEmpty else {
-            return try await remote.send(batch, isAtomic: settings.isAtomic)
+            return try await remote.send(
+                batch, isAtomic: settings.isAtomic, operationID: operationID)
         }
         let sent = batch.indices.filter { refused[$0] == nil }
         let answers =
             sent.isEmpty
             ? []
-            : try await remote.send(sent.map { batch[$0] }, isAtomic: settings.isAtomic)
+            : try await remote.send(
+                sent.map { batch[$0] }, isAtomic: settings.isAtomic, operationID: operationID)
         var all = batch.indices.map { index in
             OutgoingAnswer.failed(
                 refused[index] ?? SyncFailure(.internalError, message: "Nothing was answered."),
@@ -296,7 +330,9 @@ extension SyncDriver {
         return all
     }
 
-    private func failed(_ failure: SyncFailure, _ batch: [OutgoingChange]) async {
+    private func failed(
+        _ failure: SyncFailure, _ batch: [OutgoingChange], _ operationID: String?
+    ) async {
         if failure.code == .operationCancelled, Task.isCancelled {
             session.cancelled()
             return
@@ -308,7 +344,7 @@ extension SyncDriver {
             failure, batchItemCount: batch.count, batchOwners: Set(savers), at: now)
         do {
             try keepServiceTime()
-            try store.noteFailure(of: batch, failure)
+            try store.noteFailure(of: batch, failure, operationID: operationID)
             switch effect {
             case nil: break
             case .dropDatabaseToken:

@@ -7,13 +7,32 @@ import StratusWire
 /// Handles the answers to pending changes that were sent.
 extension CacheStore {
     /// Notes whether the changes of a batch that failed as a whole may have arrived all the same.
-    func noteFailure(of batch: [OutgoingChange], _ failure: SyncFailure) throws {
-        guard !batch.isEmpty else { return }
+    /// An operation that was refused is over; one that was not answered is cancelled later.
+    func noteFailure(
+        of batch: [OutgoingChange], _ failure: SyncFailure, operationID: String? = nil
+    ) throws {
+        let ended = failure.leavesArrivalUnknown ? nil : operationID
+        guard !batch.isEmpty || ended != nil else { return }
         try file.write { database in
+            if let ended { try endOperation(ended, database) }
             try note(
                 failure.leavesArrivalUnknown ? "1" : "CASE isUncertain WHEN 2 THEN 0 ELSE 1 END",
                 of: batch.map(\.sequence), database)
+            try dropDeletionsOfNothing(
+                of: batch.filter { $0.change.kind == .save }.map(\.sequence), database)
         }
+    }
+
+    /// Removes the deletions of new records whose saves were refused: the service never had them, and a deletion without a
+    /// change tag would take what others made under the name.
+    private func dropDeletionsOfNothing(of sequences: [Int64], _ database: Database) throws {
+        guard !sequences.isEmpty else { return }
+        let list = sequences.map { "\($0)" }.joined(separator: ",")
+        try database.execute(
+            sql: """
+                DELETE FROM pending WHERE sequence IN (\(list))
+                    AND kind = 1 AND baseSystem IS NULL AND isUncertain = 0
+                """)
     }
 
     func note(
@@ -27,12 +46,15 @@ extension CacheStore {
 
     /// Stores the outcome of a batch, in one transaction.
     ///
-    /// - Parameter wereSent: whether the answers are to the records, not to uploads of their files.
+    /// - Parameters:
+    ///   - wereSent: whether the answers are to the records, not to uploads of their files.
+    ///   - operationID: the identifier of the request that was answered.
     func confirm(
         _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict],
-        wereSent: Bool = true
+        wereSent: Bool = true, operationID: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
+            if let operationID { try endOperation(operationID, database) }
             let saved = answers.compactMap { answer -> Int64? in
                 if case .saved(let system) = answer { system.modifiedMilliseconds } else { nil }
             }
@@ -49,6 +71,10 @@ extension CacheStore {
                 if case .failed(let failure, _) = answer {
                     row.noteDelivery(of: failure)
                     try update(row, database)
+                    if row.isDeletionOfNothing, item.change.kind == .save {
+                        try removePending(row, database)
+                        continue
+                    }
                 }
                 switch verdict {
                 case .confirmed: try confirm(item, answer, row, zone, database)
@@ -238,6 +264,11 @@ extension RecordSnapshot {
 }
 
 extension PendingRow {
+    /// Whether this deletes a record that the service never had.
+    fileprivate var isDeletionOfNothing: Bool {
+        change.kind == .delete && base?.system == nil && delivery == .notSent
+    }
+
     /// Notes an answer: the change is known not to have arrived, unless an earlier answer was lost.
     fileprivate mutating func noteDelivery(of failure: SyncFailure) {
         guard delivery == .underWay else { return }

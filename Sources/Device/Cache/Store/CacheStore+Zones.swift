@@ -94,14 +94,18 @@ extension CacheStore {
     /// Stores the outcome of creating and deleting zones; the changes in a refused one are set
     /// aside with it.
     ///
-    /// - Parameter isKept: whether a deleted zone that exists here is created again: the app saved into it during the request.
+    /// - Parameters:
+    ///   - isKept: whether a deleted zone that exists here is created again: the app saved into it during the request.
+    ///   - operationID: the identifier of the request that was answered.
     @discardableResult
     func zonesModified(
         created: [ZoneID], deleted: [ZoneID], isKept: Bool = false,
-        refused: [ZoneID: SyncFailure] = [:], databaseToken: String? = nil
+        refused: [ZoneID: SyncFailure] = [:], databaseToken: String? = nil,
+        operationID: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
             try checkUser(database)
+            if let operationID { try endOperation(operationID, database) }
             if let databaseToken { try addZonesToken(databaseToken, database) }
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRuntime
+import StratusWire
 
 extension CKDatabase {
     // MARK: One record
@@ -63,26 +64,45 @@ extension CKDatabase {
     /// Saves and deletes records, where a deletion can require a change tag: if the record has
     /// another one, the deletion fails with `serverRecordChanged` and the server's record.
     ///
-    /// - Parameter deletionTags: the required tags; other records are deleted unconditionally.
+    /// - Parameters:
+    ///   - deletionTags: the required tags; other records are deleted unconditionally.
+    ///   - operationID: names the request, for ``cancelOperations(_:ofZoneOwners:)``.
     /// - Returns: also the change tags of the deletions, if the service sends them.
     package func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         deletionTags: [CKRecord.ID: String],
-        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool,
+        operationID: String? = nil
     ) async throws -> (results: RecordModifications, tombstoneTags: [CKRecord.ID: String]) {
         let outcome = try await modify(
-            recordsToSave, recordIDsToDelete, deletionTags, savePolicy, atomically)
+            recordsToSave, recordIDsToDelete, deletionTags, savePolicy, atomically, operationID)
         return (outcome.resultsByItem, outcome.tombstoneTags)
     }
 
     private func modify(
         _ records: [CKRecord], _ recordIDs: [CKRecord.ID], _ deletionTags: [CKRecord.ID: String],
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ isAtomic: Bool
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ isAtomic: Bool,
+        _ operationID: String? = nil
     ) async throws -> RecordsModification {
         try await session.modifyRecords(
             saving: records, deleting: recordIDs, deletionTags: deletionTags, policy: policy,
             isAtomic: isAtomic,
-            operationID: core.connection.world.makeUUID().uuidString)
+            operationID: operationID ?? core.connection.world.makeUUID().uuidString)
+    }
+
+    /// Has requests of this device, which were not answered, never carried out, should they still arrive. What was
+    /// carried out stays so.
+    ///
+    /// - Parameters:
+    ///   - operationIDs: of requests to modify records or zones.
+    ///   - owners: in the shared database, the owners of the zones that they named.
+    package func cancelOperations(
+        _ operationIDs: [String], ofZoneOwners owners: [String]
+    ) async throws {
+        _ = try await session.sender.send(
+            OperationsCancel.self,
+            OperationsCancel.Request(
+                operationIDs: operationIDs, ownerRecordNames: owners.isEmpty ? nil : owners))
     }
 
     // MARK: Queries

@@ -49,9 +49,11 @@ extension CKDatabase {
     ///
     /// - Returns: also the database's change token afterwards, if the service sends it.
     package func modifyZones(
-        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
+        saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
+        operationID: String? = nil
     ) async throws -> (results: RecordZoneModifications, databaseToken: CKServerChangeToken?) {
-        let outcome = try await session.modifyZones(saving: zones, deleting: zoneIDs)
+        let outcome = try await session.modifyZones(
+            saving: zones, deleting: zoneIDs, operationID: operationID)
         return (outcome.resultsByItem, outcome.databaseToken)
     }
 }

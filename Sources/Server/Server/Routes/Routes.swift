@@ -27,6 +27,7 @@ struct Routes: Sendable {
 
     func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router, isCompressed: true)
+        serve(OperationsCancel.self, on: router)
         serve(RecordsLookup.self, on: router, isCompressed: true)
         serve(RecordsQuery.self, on: router, isCompressed: true)
         serve(RecordsResolve.self, on: router, finish: finish)

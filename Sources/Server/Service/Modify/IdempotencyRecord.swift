@@ -5,8 +5,10 @@ import StratusStorage
 /// A request with a name (`operationID`): when it is repeated, it gets the answer that was kept.
 ///
 /// What is kept, numbers big-endian: the byte 2, a hash of 16 bytes over the request's operations, their number as four
-/// bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes.
+/// bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes. Format 3 is the byte alone: the
+/// operation was cancelled before it came.
 struct IdempotencyRecord {
+    private static let cancelled: UInt8 = 3
     private static let format: UInt8 = 2
     private static let formatWithoutDigest: UInt8 = 1
     private static let digestBytes = 16
@@ -46,15 +48,42 @@ struct IdempotencyRecord {
             lifetimeSeconds = Self.signedSeconds
             return
         }
-        guard (1...255).contains(operationID.utf8.count) else {
-            throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
-        }
-        key = OperationKey(
-            user: user, device: context.caller.device, operation: prefix + operationID)
+        key = try Self.key(operationID, of: user, in: context, prefix: prefix)
         let operations = operations()
         count = operations.count
         digest = Self.digest(of: operations, prefix)
         lifetimeSeconds = ServiceSettings.outcomeSeconds
+    }
+
+    private static func key(
+        _ operationID: String, of user: String, in context: RequestContext, prefix: String
+    ) throws -> OperationKey {
+        guard (1...255).contains(operationID.utf8.count) else {
+            throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
+        }
+        return OperationKey(
+            user: user, device: context.caller.device, operation: prefix + operationID)
+    }
+
+    /// Keeps that operations of the caller's device are never to be carried out, where that was not done already.
+    ///
+    /// - Parameter prefixes: those of the endpoints that the operations may be of.
+    static func cancel(
+        _ operationIDs: [String], prefixes: [String], in writer: any StoreWriter,
+        _ context: RequestContext
+    ) throws {
+        let user = try context.user()
+        try writer.deleteOutcomes(expiredAt: context.nowMilliseconds)
+        for operationID in operationIDs {
+            for prefix in prefixes {
+                let key = try key(operationID, of: user, in: context, prefix: prefix)
+                guard try writer.outcome(of: key) == nil else { continue }
+                try writer.put(
+                    outcome: [cancelled], of: key,
+                    expiresMilliseconds: context.nowMilliseconds
+                        + ServiceSettings.outcomeSeconds * 1_000)
+            }
+        }
     }
 
     /// A signature's date may be as far ahead as behind, hence the factor 2.
@@ -74,13 +103,15 @@ struct IdempotencyRecord {
 
     /// What was kept of each operation, to be read in their order; nil when nothing was.
     ///
-    /// - Throws: ``ServiceError`` when it was kept of a different request; ``ByteReader/Malformed`` when the bytes have
+    /// - Throws: ``ServiceError`` when it was kept of a different request, or the operation was cancelled;
+    ///   ``ByteReader/Malformed`` when the bytes have
     ///   another version.
     func outcome(in reader: any StoreReader) throws -> ByteReader? {
         guard let bytes = try reader.outcome(of: key) else { return nil }
         var outcome = ByteReader(bytes)
         switch try outcome.byte() {
         case Self.formatWithoutDigest: break
+        case Self.cancelled: throw ServiceError.cancelledOperation
         case Self.format:
             guard try outcome.raw(Self.digestBytes) == digest else {
                 throw ServiceError.otherOperation
@@ -109,4 +140,7 @@ struct IdempotencyRecord {
 extension ServiceError {
     fileprivate static let otherOperation = invalid(
         "Another request was sent under this operation's identifier.")
+
+    fileprivate static let cancelledOperation = invalid(
+        "The device cancelled this operation before its request came; send it as a new operation.")
 }

@@ -59,7 +59,7 @@ extension ZonesModify {
         // request tries to leave again.
         let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
-            prefix: "sharedZones/")
+            prefix: sharedPrefix)
         if let idempotencyRecord,
             let outcome = try await database.own.read({ try idempotencyRecord.outcome(in: $0) })
         {

@@ -33,7 +33,7 @@ extension ZonesModify: ServedEndpoint {
         let store = try await call.components.databases.store(for: address)
         let idempotency = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
-            prefix: "zones/")
+            prefix: prefix)
         let (answer, links, isLong) = try await call.components.records.write(
             to: store, by: context.user(), on: context.caller.device
         ) { records -> (Answer, [String], Bool) in
@@ -66,6 +66,10 @@ extension ZonesModify: ServedEndpoint {
             .forgetShortGUIDs(call.components.directory, call.components.settings.logger)
         return answer
     }
+
+    /// Of the keys of idempotency records, in the private and in the shared database.
+    static let prefix = "zones/"
+    static let sharedPrefix = "sharedZones/"
 
     /// A zone after a repeated operation; nil when it was created and has been deleted since.
     private static func current(

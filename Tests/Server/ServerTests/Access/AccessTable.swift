@@ -45,6 +45,9 @@ enum AccessTable {
             """#,
             answers: .users("200 ACCESS_DENIED", reader: "200 ACCESS_DENIED", owner: "200 news")),
         AccessRow(
+            database("operations/cancel"), .zone, #"{"operationIDs":["late"]}"#,
+            answers: .users("200", reader: "200", owner: "200")),
+        AccessRow(
             database("records/lookup"), .zone,
             #"{"zoneID":${zone},"records":[{"recordName":"hut"},{"recordName":"diary"}]}"#,
             answers: .users(

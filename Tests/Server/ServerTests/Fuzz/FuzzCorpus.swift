@@ -107,6 +107,7 @@ enum FuzzCorpus {
             "subscriptionType":"database"}},
             {"operationType":"delete","subscription":{"subscriptionID":"huts"}}]}
             """#),
+        Example("operations/cancel", #"{"operationIDs":["a"],"ownerRecordNames":["_owner"]}"#),
         Example("tokens/create", #"{"apnsEnvironment":"development","clientId":"device-1"}"#),
         Example("tokens/register", #"{"apnsEnvironment":"development","apnsToken":"c2FtcGxl"}"#),
     ]

@@ -1,0 +1,30 @@
+import StratusRecords
+
+/// `operations/cancel`, an extension: a device that got no answer to a request says that it is to be carried out no
+/// more, should it still arrive.
+///
+/// What was carried out already stays so; whether it was, the zones' changes show.
+public enum OperationsCancel: Endpoint {
+    public static let path = "operations/cancel"
+
+    public struct Request: WireObject, Hashable, Sendable {
+        /// The identifiers of records/modify and zones/modify requests of this device.
+        public var operationIDs: [String] = []
+        /// In the shared database: the owners of the zones that they named.
+        public var ownerRecordNames: [String]?
+
+        public init(operationIDs: [String], ownerRecordNames: [String]? = nil) {
+            self.operationIDs = operationIDs
+            self.ownerRecordNames = ownerRecordNames
+        }
+
+        public init() {}
+
+        public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+            try coder.required("operationIDs", &operationIDs)
+            try coder.optional("ownerRecordNames", &ownerRecordNames)
+        }
+    }
+
+    public typealias Answer = EmptyBody
+}

@@ -1,0 +1,78 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusTesting
+import StratusWire
+import Synchronization
+import Testing
+
+/// The network keeps a request until the device waits for it no more, and hands it over after the device has fetched what
+/// the service has.
+@Suite(.timeLimit(.minutes(5))) struct LateRequestTests {
+    /// Syncs, where the next request to an endpoint is kept; returns it, to be handed over later.
+    private func syncKeeping(
+        _ path: String, of device: CloudDevice
+    ) async throws -> @Sendable () async -> Void {
+        device.transport.keep(path)
+        for _ in 0..<9 {
+            // The first attempts find no answer.
+            try? await device.cache.sync()
+            if device.transport.hasKept { break }
+        }
+        return try #require(device.transport.takeKept())
+    }
+
+    @Test func lateSaveBringsNoDeletedRecordBack() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try phone.save("b", "1")
+        let handOver = try await syncKeeping(RecordsModify.path, of: phone)
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        #expect(try tablet.texts() == ["a": "1", "b": "1"])
+        try tablet.delete("b")
+        try await tablet.cache.sync()
+        await handOver()
+        for device in [phone, tablet] {
+            try await device.cache.sync()
+            #expect(try device.texts() == ["a": "1"])
+        }
+    }
+
+    @Test func lateDeletionOfAZoneSparesTheOneMadeSince() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try await phone.cache.deleteZone(.list)
+        let handOver = try await syncKeeping(ZonesModify.path, of: phone)
+        try await phone.cache.sync()
+        try phone.save("a", "2")
+        try await phone.cache.sync()
+        await handOver()
+        try await phone.cache.sync()
+        #expect(try phone.texts() == ["a": "2"])
+    }
+
+    @Test func requestOfAKilledProcessIsCancelledByTheNextOne() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try phone.save("b", "1")
+        let handOver = try await syncKeeping(RecordsModify.path, of: phone)
+        try phone.restart()
+        try phone.delete("b")
+        try await phone.cache.sync()
+        await handOver()
+        for device in [phone, tablet] {
+            try await device.cache.sync()
+            #expect(try device.texts() == ["a": "1"])
+        }
+    }
+}
