@@ -106,7 +106,8 @@ final class FaultDice: Sendable {
     /// often, so that each pair occurs.
     private static func weight(of path: String) -> Double {
         switch path {
-        case RecordsModify.path, ZonesModify.path, OperationsCancel.path: 2.5
+        case RecordsModify.path, ZonesModify.path: 2.5
+        case OperationsCancel.path: 10
         case TokensRegister.path: 2
         case "assets/get": 16
         case _ where isOfAssets(path): 8
@@ -127,10 +128,10 @@ final class FaultDice: Sendable {
         case 20..<27: return .requestLost
         case 27..<32: return .noRoute
         case 32..<40: return .doubled
-        case 40..<48: return .late
-        case 48..<56: return .abandoned
-        case 56..<66 where isChanges: return .tokensExpired
-        case 56..<72 where isModify:
+        case 40..<45: return .late
+        case 45..<57: return .abandoned
+        case 57..<66 where isChanges: return .tokensExpired
+        case 57..<72 where isModify:
             let codes = RequestFault.itemCodes
             return .itemRefused(codes[Int(numbers.next() % UInt64(codes.count))])
         default:
