@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSync
 import StratusTesting
 import StratusWire
 import Synchronization
@@ -43,6 +44,12 @@ enum RequestFault: Hashable, Sendable {
     static let requestCodes = FrameworkErrorCode.allCases.filter {
         ![.partialFailure, .userDeletedZone, .zoneNotFound, .unknownItem, .changeTokenExpired]
             .contains($0)
+    }
+
+    /// The same of a request that cancels others: not that it will never be taken, as the cache goes on without then.
+    static let cancelCodes = requestCodes.filter {
+        ![.limitExceeded, .serverRejectedRequest].contains($0)
+            && RecoveryAction.forRequest($0) != .halt
     }
 
     /// The same of one record: not that it is gone, nor that its schema has no field of times.
@@ -135,7 +142,9 @@ final class FaultDice: Sendable {
             let codes = RequestFault.itemCodes
             return .itemRefused(codes[Int(numbers.next() % UInt64(codes.count))])
         default:
-            let codes = RequestFault.requestCodes
+            let codes =
+                path == OperationsCancel.path
+                ? RequestFault.cancelCodes : RequestFault.requestCodes
             return .refused(codes[Int(numbers.next() % UInt64(codes.count))])
         }
     }

@@ -67,7 +67,12 @@ struct FolderService: RemoteDatabase {
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
     func saveSubscription() async throws {}
 
-    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+    var deviceID: String { "phone" }
+    func cancel(_ operations: [UnansweredOperation]) async throws {}
+
+    func modifyZones(
+        create: [ZoneID], delete: [ZoneID], operationID: String
+    ) async throws -> ZoneOutcomes {
         ZoneOutcomes(
             created: Dictionary(uniqueKeysWithValues: create.map { ($0, SyncFailure?.none) }))
     }
@@ -82,7 +87,9 @@ struct FolderService: RemoteDatabase {
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage { ZonePage(token: "1") }
 
-    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+    func send(
+        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
+    ) async throws -> [OutgoingAnswer] {
         changes.map { item in
             item.client == nil ? .deleted(tag: nil) : .saved(.init(changeTag: UUID().uuidString))
         }

@@ -87,7 +87,12 @@ struct NoNetwork: RemoteDatabase {
     func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
     func saveSubscription() async throws { throw failure }
-    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+    var deviceID: String { "phone" }
+    func cancel(_ operations: [UnansweredOperation]) async throws {}
+
+    func modifyZones(
+        create: [ZoneID], delete: [ZoneID], operationID: String
+    ) async throws -> ZoneOutcomes {
         throw failure
     }
     func databaseChanges(
@@ -96,7 +101,9 @@ struct NoNetwork: RemoteDatabase {
     func zoneChanges(
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage { throw failure }
-    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+    func send(
+        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
+    ) async throws -> [OutgoingAnswer] {
         throw failure
     }
     func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {

@@ -58,6 +58,30 @@ import Testing
         #expect(try phone.texts() == ["a": "2"])
     }
 
+    /// Without a name of its own a device has another one in each process.
+    @Test func requestOfAProcessWithAnotherNameIsCancelled() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        try phone.save("b", "1")
+        let handOver = try await syncKeeping(RecordsModify.path, of: phone)
+        try phone.cache.close()
+        let nextProcess = try await CloudDevice(cloud, "next process")
+        let cache = try CloudCache(
+            path: phone.path, container: CloudDevice.container(nextProcess.connection),
+            settings: .quick, world: nextProcess.time.world)
+        try await cache.sync()
+        try await tablet.cache.sync()
+        try tablet.delete("b")
+        try await tablet.cache.sync()
+        await handOver()
+        try await tablet.cache.sync()
+        #expect(try tablet.texts() == ["a": "1"])
+        try cache.close()
+    }
+
     @Test func requestOfAKilledProcessIsCancelledByTheNextOne() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

@@ -11,7 +11,7 @@ import Testing
     private func sendAndDie(_ phone: Device) async throws {
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
         #expect(!batch.isEmpty)
-        _ = try await phone.remote.send(batch, isAtomic: false)
+        _ = try await phone.remote.send(batch, isAtomic: false, operationID: "sent")
         try phone.restart()
     }
 
@@ -209,7 +209,7 @@ import Testing
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         try await delete("b", on: tablet)
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
-        _ = try await phone.remote.send(batch, isAtomic: false)
+        _ = try await phone.remote.send(batch, isAtomic: false, operationID: "sent")
         #expect(try await cloud.record("b") == nil)
         try await phone.sync()
         try await expectText(nil, of: "b", cloud, phone)

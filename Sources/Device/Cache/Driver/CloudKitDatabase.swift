@@ -31,16 +31,12 @@ struct CloudKitDatabase: RemoteDatabase {
         return changes
     }
 
-    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
-        try await modifyZones(
-            create: create, delete: delete,
-            operationID: database.container.connection.world.makeUUID().uuidString)
-    }
+    var deviceID: String { database.container.connection.deviceID }
 
     func modifyZones(
         create: [ZoneID], delete: [ZoneID], operationID: String
     ) async throws -> ZoneOutcomes {
-        try await translating {
+        try await changing {
             let (results, token) = try await database.modifyZones(
                 saving: create.map { CKRecordZone(zoneID: CKRecordZone.ID($0)) },
                 deleting: delete.map { CKRecordZone.ID($0) }, operationID: operationID)
@@ -69,17 +65,14 @@ struct CloudKitDatabase: RemoteDatabase {
 
     func cancel(_ operations: [UnansweredOperation]) async throws {
         guard !isAppleService else { return }
+        let byDevice = Dictionary(grouping: operations, by: \.deviceID)
         try await translating {
-            try await database.cancelOperations(
-                operations.map(\.id),
-                ofZoneOwners: Set(operations.flatMap(\.zoneOwners)).sorted())
+            for (device, operations) in byDevice.sorted(by: { $0.key < $1.key }) {
+                try await database.cancelOperations(
+                    operations.map(\.id), of: device,
+                    inZonesOf: Set(operations.flatMap(\.zoneOwners)).sorted())
+            }
         }
-    }
-
-    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
-        try await send(
-            changes, isAtomic: isAtomic,
-            operationID: database.container.connection.world.makeUUID().uuidString)
     }
 
     func send(
@@ -107,7 +100,7 @@ struct CloudKitDatabase: RemoteDatabase {
             }
         }
         let (saving, deleting, deletionTags) = (records, deletions, tags)
-        let (results, tombstoneTags) = try await translating {
+        let (results, tombstoneTags) = try await changing {
             try await database.withoutAssetDownloads.modifyRecords(
                 saving: saving, deleting: deleting, deletionTags: deletionTags,
                 savePolicy: .ifServerRecordUnchanged, atomically: isAtomic,
@@ -245,6 +238,21 @@ struct CloudKitDatabase: RemoteDatabase {
 extension CloudKitDatabase {
     func hint(of notification: CKNotification) -> ChangeHint? {
         database.hint(of: notification)
+    }
+
+    /// As ``translating(_:)``, for what changes something: where nobody can say whether that was done, the answer is lost.
+    private func changing<Answer: Sendable>(
+        _ body: () async throws -> Answer
+    ) async throws -> Answer {
+        try await translating {
+            do {
+                return try await body()
+            } catch let error as CKError where error.leavesOutcomeUnknown {
+                throw SyncFailure(
+                    .serverResponseLost, retryAfterSeconds: error.retryAfterSeconds,
+                    message: error.summary)
+            }
+        }
     }
 
     /// Translates the framework's errors. An answer that arrives after the account changed is

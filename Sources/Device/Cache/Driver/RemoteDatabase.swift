@@ -23,10 +23,12 @@ package protocol RemoteDatabase: Sendable {
     /// A stream with an element whenever the account may have changed.
     func accountChanges() -> AsyncStream<Void>
 
-    /// Creates and deletes zones; returns the outcome of each, nil for success.
-    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes
+    /// The name of this device, or of this process where it has none, in requests.
+    var deviceID: String { get }
 
-    /// As above, with an identifier for ``cancel(_:)``.
+    /// Creates and deletes zones; returns the outcome of each, nil for success.
+    ///
+    /// - Parameter operationID: an identifier for ``cancel(_:)``.
     func modifyZones(
         create: [ZoneID], delete: [ZoneID], operationID: String
     ) async throws -> ZoneOutcomes
@@ -36,10 +38,8 @@ package protocol RemoteDatabase: Sendable {
 
     /// Sends changes; each save requires that the service's change tag equals the base's.
     ///
+    /// - Parameter operationID: an identifier for ``cancel(_:)``.
     /// - Returns: one answer per change, in the same order.
-    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer]
-
-    /// As above, with an identifier for ``cancel(_:)``.
     func send(
         _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
     ) async throws -> [OutgoingAnswer]
@@ -108,17 +108,7 @@ extension RemoteDatabase {
     package var hasAccount: Bool { true }
     package var cloudDatabase: CKDatabase? { nil }
 
-    // Defaults for services without these identifiers, tokens and versions.
-
-    package func modifyZones(
-        create: [ZoneID], delete: [ZoneID], operationID: String
-    ) async throws -> ZoneOutcomes { try await modifyZones(create: create, delete: delete) }
-
-    package func send(
-        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
-    ) async throws -> [OutgoingAnswer] { try await send(changes, isAtomic: isAtomic) }
-
-    package func cancel(_ operations: [UnansweredOperation]) async throws {}
+    // Defaults for services without these tokens and versions.
 
     package func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
@@ -168,9 +158,11 @@ package enum HintEvent: Hashable, Sendable {
     case closed
 }
 
-/// A request of this device to modify records or zones that may still be on its way.
+/// A request to modify records or zones that may still be on its way.
 package struct UnansweredOperation: Hashable, Sendable {
     package var id: String
+    /// The `RemoteDatabase.deviceID` with which it was sent.
+    package var deviceID: String
     /// The owners of the zones that it named; only in the shared database.
     package var zoneOwners: [String]
 }

@@ -28,9 +28,9 @@ extension SyncDriver {
             try await cancelUnanswered()
             switch operation {
             case .modifyZones(let create, let delete):
-                let id = world.makeUUID().uuidString
-                operationID = id
-                try await modifyZones(create, delete, id)
+                let sent = newOperation()
+                operationID = sent.id
+                try await modifyZones(create, delete, sent)
             case .saveSubscription:
                 try await remote.saveSubscription()
                 try store.subscriptionSaved()
@@ -41,15 +41,15 @@ extension SyncDriver {
                 // Read before another process's changes are sent: that process may have been the
                 // first to encrypt a field.
                 try store.file.readEncryptedKeys()
-                let id = world.makeUUID().uuidString
-                operationID = id
-                batch = try nextBatch(itemLimit, bytesLimit, id)
+                let sent = newOperation()
+                operationID = sent.id
+                batch = try nextBatch(itemLimit, bytesLimit, sent)
                 if batch.isEmpty {
                     // All remaining changes wait for their files.
                     try await uploadAssets()
-                    batch = try nextBatch(itemLimit, bytesLimit, id)
+                    batch = try nextBatch(itemLimit, bytesLimit, sent)
                 }
-                try await send(batch, id)
+                try await send(batch, sent.id)
             }
             try keepServiceTime()
             isStorageFull = false
@@ -62,18 +62,6 @@ extension SyncDriver {
             // Any other error is one of this device's own file.
             storageFailed(error)
         }
-    }
-
-    /// Cancels the requests that were not answered: what is fetched from now on stays true of them.
-    private func cancelUnanswered() async throws {
-        let operations = try store.unansweredOperations()
-        guard !operations.isEmpty else { return }
-        do {
-            try await remote.cancel(operations)
-        } catch let failure as SyncFailure where failure.code == .unknownItem {
-            // The service is of an earlier version and knows no such request: what comes late is carried out.
-        }
-        try store.endOperations(operations)
     }
 
     /// Stores what the answers so far showed about this device's clock.
@@ -104,14 +92,14 @@ extension SyncDriver {
     }
 
     private func modifyZones(
-        _ create: [ZoneID], _ delete: [ZoneID], _ operationID: String
+        _ create: [ZoneID], _ delete: [ZoneID], _ operation: SentOperation
     ) async throws {
-        let outcomes = try await zoneOutcomes(create, delete, operationID)
+        let outcomes = try await zoneOutcomes(create, delete, operation)
         let done = session.zonesModified(
             created: outcomes.created, deleted: outcomes.deleted, at: now)
         let outcome = try store.zonesModified(
             created: done.created, deleted: done.deleted, isKept: true, refused: done.refused,
-            databaseToken: outcomes.databaseToken, operationID: operationID)
+            databaseToken: outcomes.databaseToken, operationID: operation.id)
         // The app saved into one of them during the request.
         for zone in done.deleted where try store.state(of: zone) == .wanted {
             session.zoneWanted(zone)
@@ -124,16 +112,16 @@ extension SyncDriver {
 
     /// The error of a request with one zone is the zone's.
     private func zoneOutcomes(
-        _ create: [ZoneID], _ delete: [ZoneID], _ operationID: String
+        _ create: [ZoneID], _ delete: [ZoneID], _ operation: SentOperation
     ) async throws -> ZoneOutcomes {
         let kept = try await emptiedZonesInUse(of: try stillToDelete(delete))
         let rest = try stillToDelete(delete.filter { !kept.contains($0) })
         var outcomes = ZoneOutcomes()
         if !create.isEmpty || !rest.isEmpty {
-            try store.noteOperation(operationID, of: Set(create + rest))
+            try store.noteOperation(operation, of: Set(create + rest))
             do {
                 outcomes = try await remote.modifyZones(
-                    create: create, delete: rest, operationID: operationID)
+                    create: create, delete: rest, operationID: operation.id)
             } catch let failure as SyncFailure
                 where create.count + rest.count == 1
                 && RecoveryAction.forZone(failure.code) == .setAside
@@ -271,11 +259,11 @@ extension SyncDriver {
     }
 
     private func nextBatch(
-        _ itemLimit: Int, _ bytesLimit: Int, _ operationID: String
+        _ itemLimit: Int, _ bytesLimit: Int, _ operation: SentOperation
     ) throws -> [OutgoingChange] {
         try store.nextBatch(
             itemLimit: itemLimit, bytesLimit: bytesLimit, withholding: session.withheldOwners,
-            deletionsFirst: session.isQuotaExceeded, operationID: operationID)
+            deletionsFirst: session.isQuotaExceeded, operation: operation)
     }
 
     /// Updates the session with the outcome of changes, and stores it.

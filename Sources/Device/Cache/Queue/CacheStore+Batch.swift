@@ -69,10 +69,10 @@ extension CacheStore {
     /// - Parameters:
     ///   - owners: zone owners whose quota is exceeded; saves into their zones are left out.
     ///   - deletionsFirst: whether deletions, which free storage, are sent before saves.
-    ///   - operationID: the identifier of the request that takes the batch.
+    ///   - operation: the request that takes the batch.
     func nextBatch(
         itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
-        deletionsFirst: Bool = false, operationID: String? = nil
+        deletionsFirst: Bool = false, operation: SentOperation? = nil
     ) throws -> [OutgoingChange] {
         try file.write { database in
             var zones: [Int64: ZoneRow] = [:]
@@ -116,9 +116,9 @@ extension CacheStore {
                 }
             }
             try noteSending(batch, database)
-            if let operationID, !batch.changes.isEmpty {
+            if let operation, !batch.changes.isEmpty {
                 let zones = Set(batch.changes.map(\.change.id.zoneID))
-                try noteOperation(operationID, of: zones, database)
+                try noteOperation(operation, of: zones, database)
             }
             return batch.changes
         }

@@ -1,29 +1,35 @@
 import GRDB
 import StratusRecords
+import StratusSync
+import StratusWire
 
 /// Remembers which requests were sent and not answered. One that the network kept may still arrive, after this device has
 /// fetched what the service has and decided by it: it would bring back a record that was deleted since, or delete a zone
 /// that was made anew. So it is cancelled first.
 ///
-/// A row of the table of flags for each, whose value has the owners of the zones that it named.
+/// A row of the table of flags for each: its value has the name of the device or process in requests, and in the shared
+/// database the owners of the zones that it names, each in a line.
 extension CacheStore {
     private static let flagPrefix = "unanswered/"
 
     /// Notes that an operation's request is about to be sent.
     ///
     /// - Parameter zones: those that it names.
-    func noteOperation(_ id: String, of zones: Set<ZoneID>, _ database: Database) throws {
+    func noteOperation(
+        _ operation: SentOperation, of zones: Set<ZoneID>, _ database: Database
+    ) throws {
         let owners = scope == .shared ? Set(zones.map(\.ownerName)).sorted() : []
         try database.cachedStatement(
             sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
         ).execute(
             arguments: [
-                scope.rawValue, Self.flagPrefix + id, owners.joined(separator: "\n"),
+                scope.rawValue, Self.flagPrefix + operation.id,
+                ([operation.deviceID] + owners).joined(separator: "\n"),
             ])
     }
 
-    func noteOperation(_ id: String, of zones: Set<ZoneID>) throws {
-        try file.write { try noteOperation(id, of: zones, $0) }
+    func noteOperation(_ operation: SentOperation, of zones: Set<ZoneID>) throws {
+        try file.write { try noteOperation(operation, of: zones, $0) }
     }
 
     /// Notes that an operation was answered, or cancelled: no request of it changes anything any more.
@@ -32,29 +38,50 @@ extension CacheStore {
             .execute(arguments: [scope.rawValue, Self.flagPrefix + id])
     }
 
-    func endOperations(_ operations: [UnansweredOperation]) throws {
+    func endOperations(_ ids: [String]) throws {
         try file.write { database in
-            for operation in operations { try endOperation(operation.id, database) }
+            for id in ids { try endOperation(id, database) }
         }
     }
 
-    /// The operations that were sent and not answered, some of them if there are many.
+    /// The operations that were sent and not answered, as many as one request cancels.
     func unansweredOperations() throws -> [UnansweredOperation] {
         try read { database in
             let rows = try Row.fetchAll(
                 database.cachedStatement(
                     sql: """
                         SELECT name, value FROM flag
-                        WHERE database = ? AND name > ? AND name < ? ORDER BY name LIMIT 100
+                        WHERE database = ? AND name > ? AND name < ? ORDER BY name
+                        LIMIT \(OperationsCancel.maximumCount)
                         """),
                 arguments: [scope.rawValue, Self.flagPrefix, "unanswered0"])
             return try rows.map { row in
                 let name: String = try row.decode(atIndex: 0)
-                let owners: String? = try row.decode(atIndex: 1)
+                let value: String? = try row.decode(atIndex: 1)
+                let lines = (value ?? "").split(
+                    separator: "\n", omittingEmptySubsequences: false
+                ).map(String.init)
                 return UnansweredOperation(
-                    id: String(name.dropFirst(Self.flagPrefix.count)),
-                    zoneOwners: (owners ?? "").split(separator: "\n").map(String.init))
+                    id: String(name.dropFirst(Self.flagPrefix.count)), deviceID: lines[0],
+                    zoneOwners: Array(lines.dropFirst()))
             }
+        }
+    }
+}
+
+/// A request that changes something, as it is named at the service.
+struct SentOperation {
+    var id: String
+    var deviceID: String
+}
+
+extension SyncFailure {
+    /// Whether no request of the operation is on its way any more: the service answered it, or it was not sent.
+    var endsOperation: Bool {
+        switch code {
+        // An account that changes, or a network that goes, may do so while the service answers.
+        case .notAuthenticated, .networkUnavailable, .serviceUnavailable: false
+        default: !leavesArrivalUnknown
         }
     }
 }

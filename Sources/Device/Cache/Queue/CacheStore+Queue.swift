@@ -11,28 +11,18 @@ extension CacheStore {
     func noteFailure(
         of batch: [OutgoingChange], _ failure: SyncFailure, operationID: String? = nil
     ) throws {
-        let ended = failure.leavesArrivalUnknown ? nil : operationID
+        let ended = failure.endsOperation ? operationID : nil
         guard !batch.isEmpty || ended != nil else { return }
         try file.write { database in
             if let ended { try endOperation(ended, database) }
             try note(
                 failure.leavesArrivalUnknown ? "1" : "CASE isUncertain WHEN 2 THEN 0 ELSE 1 END",
                 of: batch.map(\.sequence), database)
-            try dropDeletionsOfNothing(
-                of: batch.filter { $0.change.kind == .save }.map(\.sequence), database)
+            // Those of new records whose saves were refused meanwhile: see `PendingRow.deletesWhatWasRefused`.
+            try note(
+                "CASE WHEN kind = 1 AND baseSystem IS NULL THEN max(isUncertain, 1) ELSE isUncertain END",
+                of: batch.map(\.sequence), database)
         }
-    }
-
-    /// Removes the deletions of new records whose saves were refused: the service never had them, and a deletion without a
-    /// change tag would take what others made under the name.
-    private func dropDeletionsOfNothing(of sequences: [Int64], _ database: Database) throws {
-        guard !sequences.isEmpty else { return }
-        let list = sequences.map { "\($0)" }.joined(separator: ",")
-        try database.execute(
-            sql: """
-                DELETE FROM pending WHERE sequence IN (\(list))
-                    AND kind = 1 AND baseSystem IS NULL AND isUncertain = 0
-                """)
     }
 
     func note(
@@ -70,11 +60,11 @@ extension CacheStore {
                 if !wereSent, row.change.generation != item.change.generation { continue }
                 if case .failed(let failure, _) = answer {
                     row.noteDelivery(of: failure)
-                    try update(row, database)
-                    if row.isDeletionOfNothing, item.change.kind == .save {
-                        try removePending(row, database)
-                        continue
+                    if row.deletesWhatWasRefused {
+                        row.delivery = .unknown
+                        outcome.staleZones.insert(id.zoneID)
                     }
+                    try update(row, database)
                 }
                 switch verdict {
                 case .confirmed: try confirm(item, answer, row, zone, database)
@@ -264,8 +254,9 @@ extension RecordSnapshot {
 }
 
 extension PendingRow {
-    /// Whether this deletes a record that the service never had.
-    fileprivate var isDeletionOfNothing: Bool {
+    /// Whether this deletes a new record whose save was refused. Without a change tag it would take what others made under
+    /// the name meanwhile, so it waits for the zone's changes, after which there is such a record, or nothing to delete.
+    fileprivate var deletesWhatWasRefused: Bool {
         change.kind == .delete && base?.system == nil && delivery == .notSent
     }
 

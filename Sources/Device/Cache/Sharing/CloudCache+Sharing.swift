@@ -180,5 +180,7 @@ extension CloudCache {
     }
 
     private static let needsService =
-        "Nothing was changed: this part of sharing needs the service. Try again with a network."
+        """
+        This part of sharing needs the service, which refused it or did not answer. Look at the share, and try again.
+        """
 }

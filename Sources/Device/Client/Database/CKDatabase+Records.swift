@@ -66,7 +66,7 @@ extension CKDatabase {
     ///
     /// - Parameters:
     ///   - deletionTags: the required tags; other records are deleted unconditionally.
-    ///   - operationID: names the request, for ``cancelOperations(_:ofZoneOwners:)``.
+    ///   - operationID: names the request, for ``cancelOperations(_:of:inZonesOf:)``.
     /// - Returns: also the change tags of the deletions, if the service sends them.
     package func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -90,16 +90,18 @@ extension CKDatabase {
             operationID: operationID ?? core.connection.world.makeUUID().uuidString)
     }
 
-    /// Has requests of this device, which were not answered, never carried out, should they still arrive. What was
-    /// carried out stays so.
+    /// Has requests that were not answered never carried out, should they still arrive. What was carried out stays so.
     ///
     /// - Parameters:
     ///   - operationIDs: of requests to modify records or zones.
+    ///   - deviceID: the ``CloudConnection/deviceID`` with which they were sent, perhaps another process's.
     ///   - owners: in the shared database, the owners of the zones that they named.
     package func cancelOperations(
-        _ operationIDs: [String], ofZoneOwners owners: [String]
+        _ operationIDs: [String], of deviceID: String, inZonesOf owners: [String]
     ) async throws {
-        _ = try await session.sender.send(
+        var sender = session.sender
+        sender.target.deviceID = deviceID
+        _ = try await sender.send(
             OperationsCancel.self,
             OperationsCancel.Request(
                 operationIDs: operationIDs, ownerRecordNames: owners.isEmpty ? nil : owners))

@@ -136,6 +136,21 @@ extension CKError {
         }
     }
 
+    /// Whether something between this device and the service answered in its place, or what came cannot be read: the
+    /// request may have been carried out.
+    ///
+    /// Not so where a proxy says that it passed nothing on: it asks for another sign-in, refuses the size or the pace,
+    /// or is not ready (503).
+    package var leavesOutcomeUnknown: Bool {
+        guard let error = userInfo[NSUnderlyingErrorKey] as? TransportError,
+            error.code == .answerUnreadable
+        else { return false }
+        return switch error.httpStatus {
+        case 401, 403, 404, 405, 413, 421, 429, 503: false
+        default: true
+        }
+    }
+
     static var cancelled: CKError {
         CKError(.operationCancelled, "The operation was cancelled.")
     }

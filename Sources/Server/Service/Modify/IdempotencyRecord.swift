@@ -8,8 +8,8 @@ import StratusStorage
 /// bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes. Format 3 is the byte alone: the
 /// operation was cancelled before it came.
 struct IdempotencyRecord {
-    private static let cancelled: UInt8 = 3
     private static let format: UInt8 = 2
+    private static let formatOfCancelled: UInt8 = 3
     private static let formatWithoutDigest: UInt8 = 1
     private static let digestBytes = 16
 
@@ -79,7 +79,7 @@ struct IdempotencyRecord {
                 let key = try key(operationID, of: user, in: context, prefix: prefix)
                 guard try writer.outcome(of: key) == nil else { continue }
                 try writer.put(
-                    outcome: [cancelled], of: key,
+                    outcome: [formatOfCancelled], of: key,
                     expiresMilliseconds: context.nowMilliseconds
                         + ServiceSettings.outcomeSeconds * 1_000)
             }
@@ -111,7 +111,7 @@ struct IdempotencyRecord {
         var outcome = ByteReader(bytes)
         switch try outcome.byte() {
         case Self.formatWithoutDigest: break
-        case Self.cancelled: throw ServiceError.cancelledOperation
+        case Self.formatOfCancelled: throw ServiceError.cancelledOperation
         case Self.format:
             guard try outcome.raw(Self.digestBytes) == digest else {
                 throw ServiceError.otherOperation

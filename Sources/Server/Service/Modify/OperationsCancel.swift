@@ -5,16 +5,26 @@ import StratusWire
 extension OperationsCancel: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: .user, effect: .idempotent,
-        cost: { Double($0.operationIDs.count * (1 + ($0.ownerRecordNames?.count ?? 0))) / 40 },
+        // A row or two for each, which stay for a week.
+        cost: { Double($0.operationIDs.count * max(1, $0.ownerRecordNames?.count ?? 0)) },
         zones: { _ in [] }, link: { _, _ in })
 
+    /// For private and shared databases: whoever saves in a public one has no cache there that decides by what it fetched.
+    ///
     /// An operation that was carried out keeps its answer. One that was not gets an idempotency record that refuses
     /// it, in every database whose records or zones it may name, for as long as answers are kept.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let (request, context) = (call.request, call.context)
         let owners = Set(request.ownerRecordNames ?? [])
-        try context.checkCount(request.operationIDs.count)
+        guard request.operationIDs.count <= maximumCount else {
+            throw ServiceError.overLimit(
+                "A request cancels at most \(maximumCount) operations; divide it.")
+        }
         try context.checkCount(owners.count)
+        guard context.scope != .public else {
+            throw ServiceError.wrongDatabase(
+                "Operations are cancelled in the private and the shared database.")
+        }
         guard let address = try context.databaseAddress() else {
             try await cancelShared(
                 request.operationIDs, of: owners, in: context, call.components.databases)
@@ -43,9 +53,11 @@ extension OperationsCancel: ServedEndpoint {
             let view = context.viewing(owner)
             let names = zones.filter { $0.owner == owner }.map(\.name)
             try await database.store(of: owner).write { writer in
-                // Whoever lost all access can change nothing there, and so leaves nothing there.
-                guard try names.contains(where: { try view.livingZone(named: $0, writer) != nil })
-                else { return }
+                // Whoever can change nothing there leaves nothing there.
+                let canWrite = try names.contains {
+                    try view.livingZone(named: $0, writer)?.rights.canWriteSomewhere ?? false
+                }
+                guard canWrite else { return }
                 try IdempotencyRecord.cancel(
                     operationIDs, prefixes: [recordsPrefix], in: writer, view)
             }

@@ -3,12 +3,16 @@ import StratusRecords
 /// `operations/cancel`, an extension: a device that got no answer to a request says that it is to be carried out no
 /// more, should it still arrive.
 ///
-/// What was carried out already stays so; whether it was, the zones' changes show.
+/// What was carried out already stays so; whether it was, the zones' changes show. A device is known by the `clientId` of
+/// its requests, or else by its session.
 public enum OperationsCancel: Endpoint {
     public static let path = "operations/cancel"
 
+    /// A device waits for one request at a time.
+    public static let maximumCount = 10
+
     public struct Request: WireObject, Hashable, Sendable {
-        /// The identifiers of records/modify and zones/modify requests of this device.
+        /// The identifiers of records/modify and zones/modify requests of this device, at most ten.
         public var operationIDs: [String] = []
         /// In the shared database: the owners of the zones that they named.
         public var ownerRecordNames: [String]?

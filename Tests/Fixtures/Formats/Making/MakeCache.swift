@@ -141,7 +141,12 @@ struct ScriptedService: RemoteDatabase {
         ids.map { _ in .failure(SyncFailure(.networkFailure, message: "The connection was lost.")) }
     }
 
-    func modifyZones(create: [ZoneID], delete: [ZoneID]) async throws -> ZoneOutcomes {
+    var deviceID: String { "phone" }
+    func cancel(_ operations: [UnansweredOperation]) async throws {}
+
+    func modifyZones(
+        create: [ZoneID], delete: [ZoneID], operationID: String
+    ) async throws -> ZoneOutcomes {
         var outcomes = ZoneOutcomes()
         for zone in create {
             outcomes.created[zone] = SyncFailure?.none
@@ -221,7 +226,9 @@ struct ScriptedService: RemoteDatabase {
         }
     }
 
-    func send(_ changes: [OutgoingChange], isAtomic: Bool) async throws -> [OutgoingAnswer] {
+    func send(
+        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
+    ) async throws -> [OutgoingAnswer] {
         try changes.map { item in
             switch item.change.id.name {
             case "refused":

@@ -10,7 +10,7 @@ import Testing
 @Suite struct OperationsCancelTests {
     private let world = World()
 
-    /// Ida shares a hut with Bo.
+    /// Ida shares a hut with Bo, who may write, and with Cy, who may not.
     private struct Trip: SharedTrip {
         let people: Travellers
         private let link: String
@@ -22,7 +22,9 @@ import Testing
                     hut(.create, "hut", [beds(2)]),
                     share(
                         .create, "S", of: "hut", permission: .none,
-                        participants: [invited("Bo@example.org", .readWrite)]),
+                        participants: [
+                            invited("Bo@example.org", .readWrite), invited(people.cy),
+                        ]),
                 ], in: "Trips")
             link = try #require(made[1].record?.shortGUID)
         }
@@ -125,9 +127,26 @@ import Testing
         #expect(saved[0].record != nil)
     }
 
+    @Test func whoeverMayOnlyReadLeavesNothingInTheOwnersDatabase() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.cy)
+        try await cancel(["1"], by: trip.cy, of: [trip.ida.name], in: .shared)
+        let store = try await trip.world.service.storage.store(
+            for: DatabaseAddress(trip.world.address, .private(owner: trip.ida.name)))
+        let key = OperationKey(user: trip.cy.name, device: trip.cy.device, operation: "1")
+        #expect(try await store.read { try $0.outcome(of: key) } == nil)
+    }
+
+    @Test func operationsOfThePublicDatabaseAreNotCancelled() async throws {
+        let alice = try await world.person("alice")
+        let failure = await alice.refusal(
+            OperationsCancel.self, OperationsCancel.Request(operationIDs: ["1"]), in: .public)
+        #expect(failure?.error.frameworkCode == .badDatabase)
+    }
+
     @Test func moreOperationsThanARequestMayNameAreRefused() async throws {
         let alice = try await world.person("alice")
-        let many = (0...Limits().operationsPerRequest).map { "save-\($0)" }
+        let many = (0...OperationsCancel.maximumCount).map { "save-\($0)" }
         let failure = await alice.refusal(
             OperationsCancel.self, OperationsCancel.Request(operationIDs: many))
         #expect(failure?.error.frameworkCode == .limitExceeded)

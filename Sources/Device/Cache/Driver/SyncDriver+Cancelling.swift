@@ -1,0 +1,34 @@
+import StratusRecords
+import StratusSync
+
+/// Cancels requests that were not answered ([decision 33](../../../../Documentation/Decisions/0033-late-requests.md)).
+extension SyncDriver {
+    func newOperation() -> SentOperation {
+        SentOperation(id: world.makeUUID().uuidString, deviceID: remote.deviceID)
+    }
+
+    /// Cancels the requests that were not answered: what is fetched from now on stays true of them.
+    func cancelUnanswered() async throws {
+        while true {
+            let operations = try store.unansweredOperations()
+            guard !operations.isEmpty else { return }
+            do {
+                try await remote.cancel(operations)
+            } catch let failure as SyncFailure where failure.forbidsCancelling {
+                // Better than to sync no more: what comes late is carried out, as at a service that knows no cancelling.
+                log.note(.warning, "not cancelled", ["code": "\(failure.code)"])
+            }
+            try store.endOperations(operations.map(\.id))
+        }
+    }
+}
+
+extension SyncFailure {
+    /// Whether the service, or something before it, will never take a cancellation.
+    fileprivate var forbidsCancelling: Bool {
+        switch code {
+        case .unknownItem, .serverRejectedRequest, .limitExceeded: true
+        default: RecoveryAction.forRequest(code) == .halt
+        }
+    }
+}
