@@ -71,7 +71,7 @@ struct FolderService: RemoteDatabase {
     func cancel(_ operations: [UnansweredOperation]) async throws {}
 
     func modifyZones(
-        create: [ZoneID], delete: [ZoneID], operationID: String
+        create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
     ) async throws -> ZoneOutcomes {
         ZoneOutcomes(
             created: Dictionary(uniqueKeysWithValues: create.map { ($0, SyncFailure?.none) }))

@@ -91,7 +91,7 @@ struct NoNetwork: RemoteDatabase {
     func cancel(_ operations: [UnansweredOperation]) async throws {}
 
     func modifyZones(
-        create: [ZoneID], delete: [ZoneID], operationID: String
+        create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
     ) async throws -> ZoneOutcomes {
         throw failure
     }

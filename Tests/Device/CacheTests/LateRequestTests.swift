@@ -58,6 +58,34 @@ import Testing
         #expect(try phone.texts() == ["a": "2"])
     }
 
+    /// A deletion that was carried out and not answered, and one that another device was quicker with, are of the zone that
+    /// this device knew.
+    @Test(arguments: [true, false])
+    func deletionOfAZoneSparesTheOneThatOthersMadeSince(_ isCarriedOut: Bool) async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        // It hears of the zone's creation.
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        try await phone.cache.deleteZone(.list)
+        if isCarriedOut {
+            let handOver = try await syncKeeping(ZonesModify.path, of: phone)
+            await handOver()
+        } else {
+            try await tablet.cache.deleteZone(.list)
+        }
+        try await tablet.cache.sync()
+        #expect(try tablet.texts().isEmpty)
+        try tablet.save("b", "1")
+        try await tablet.cache.sync()
+        try await phone.cache.sync()
+        try await tablet.cache.sync()
+        for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
+    }
+
     /// Without a name of its own a device has another one in each process.
     @Test func requestOfAProcessWithAnotherNameIsCancelled() async throws {
         let cloud = TestCloud()

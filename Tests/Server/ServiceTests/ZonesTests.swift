@@ -105,6 +105,29 @@ import Testing
         #expect(try await alice.ask(ZonesList.self, .init()).items.count == 2)
     }
 
+    @Test func deletionNamesTheZoneThatIsMeant() async throws {
+        let alice = try await world.person("alice", with: "Trips")
+        func generation() async throws -> Int64? {
+            let changes = try await alice.ask(ChangesDatabase.self, .init())
+            return changes.zones.compactMap(\.zone).first { $0.zoneID.zoneName == "Trips" }?
+                .generation
+        }
+        func delete(_ generation: Int64?) async throws {
+            _ = try await alice.ask(
+                ZonesModify.self,
+                .init(operations: [.init(.delete, zone("Trips"), generation: generation)]))
+        }
+        let first = try #require(try await generation())
+        try await alice.deleteZone("Trips")
+        try await alice.makeZone("Trips")
+        let second = try #require(try await generation())
+        #expect(second > first)
+        try await delete(first)
+        #expect(try await generation() == second)
+        try await delete(second)
+        #expect(try await alice.ask(ZonesList.self, .init()).items.count == 1)
+    }
+
     @Test func defaultZoneCannotBeDeleted() async throws {
         let alice = try await world.person("alice")
         let answer = try await alice.ask(

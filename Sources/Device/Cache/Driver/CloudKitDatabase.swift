@@ -34,12 +34,15 @@ struct CloudKitDatabase: RemoteDatabase {
     var deviceID: String { database.container.connection.deviceID }
 
     func modifyZones(
-        create: [ZoneID], delete: [ZoneID], operationID: String
+        create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
     ) async throws -> ZoneOutcomes {
         try await changing {
             let (results, token) = try await database.modifyZones(
                 saving: create.map { CKRecordZone(zoneID: CKRecordZone.ID($0)) },
-                deleting: delete.map { CKRecordZone.ID($0) }, operationID: operationID)
+                deleting: delete.map { CKRecordZone.ID($0) },
+                generations: Dictionary(
+                    uniqueKeysWithValues: generations.map { (CKRecordZone.ID($0.key), $0.value) }),
+                operationID: operationID)
             var outcomes = ZoneOutcomes(databaseToken: token?.text)
             for (id, result) in results.saveResults {
                 outcomes.created[ZoneID(id)] = .some(Self.failure(of: result))

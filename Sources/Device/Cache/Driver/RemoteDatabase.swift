@@ -28,9 +28,11 @@ package protocol RemoteDatabase: Sendable {
 
     /// Creates and deletes zones; returns the outcome of each, nil for success.
     ///
-    /// - Parameter operationID: an identifier for ``cancel(_:)``.
+    /// - Parameters:
+    ///   - generations: which of the zones of their names are to be deleted; the others whichever they are.
+    ///   - operationID: an identifier for ``cancel(_:)``.
     func modifyZones(
-        create: [ZoneID], delete: [ZoneID], operationID: String
+        create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
     ) async throws -> ZoneOutcomes
 
     /// Saves a silent subscription for the whole database.

@@ -121,7 +121,9 @@ extension SyncDriver {
             try store.noteOperation(operation, of: Set(create + rest))
             do {
                 outcomes = try await remote.modifyZones(
-                    create: create, delete: rest, operationID: operation.id)
+                    create: create, delete: rest,
+                    generations: try store.unwantedGenerations(of: rest),
+                    operationID: operation.id)
             } catch let failure as SyncFailure
                 where create.count + rest.count == 1
                 && RecoveryAction.forZone(failure.code) == .setAside

@@ -83,6 +83,7 @@ extension CacheStore {
             }
             outcome.isLocal = true
             let row = try zone(id, orMake: .unwanted, database)
+            try noteUnwanted(row, database)
             _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
             try database.execute(
                 sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
@@ -117,11 +118,7 @@ extension CacheStore {
             }
             for id in deleted {
                 if let row = try zone(id, database), row.state == .unwanted {
-                    try removeRecords(of: row, database)
-                    // The next zone may get its key.
-                    try forgetLoss(in: row, database)
-                    try database.execute(
-                        sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
+                    try removeDeleted(row, &outcome, database)
                 }
                 try database.execute(
                     sql: """
@@ -131,6 +128,24 @@ extension CacheStore {
                     arguments: [id.name, id.ownerName, isKept ? 1 : 3])
             }
         }
+    }
+
+    /// Removes a zone that was deleted at the service. If others made one of its name since, that is another zone, which
+    /// stays there and is fetched.
+    private func removeDeleted(
+        _ row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        let generation = try generationMadeSince(row, database)
+        try removeRecords(of: row, database)
+        // The next zone may get its key.
+        try forgetLoss(in: row, database)
+        try forgetUnwanted(row, database)
+        try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
+        guard let generation else { return }
+        let made = try zone(row.id, orMake: .existing, database)
+        try needFetch(of: made, database)
+        try setGeneration(generation, of: made, database)
+        outcome.staleZones.insert(row.id)
     }
 
     /// Retries the changes that were set aside because their zone could not be created.

@@ -29,6 +29,7 @@ extension HTTPTransport {
                 throw Self.undocumented
             }
             request.operationID = nil
+            for index in request.operations.indices { request.operations[index].generation = nil }
             return try await sendWhole(ZonesModify.self, request, target, timeoutSeconds)
                 as? E.Answer
         default:

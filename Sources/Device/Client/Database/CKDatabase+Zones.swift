@@ -47,13 +47,16 @@ extension CKDatabase {
 
     /// The same.
     ///
+    /// - Parameters:
+    ///   - generations: which of the zones of their names are to be deleted; the others whichever they are.
+    ///   - operationID: names the request, for ``cancelOperations(_:of:inZonesOf:)``.
     /// - Returns: also the database's change token afterwards, if the service sends it.
     package func modifyZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
-        operationID: String? = nil
+        generations: [CKRecordZone.ID: Int64] = [:], operationID: String? = nil
     ) async throws -> (results: RecordZoneModifications, databaseToken: CKServerChangeToken?) {
         let outcome = try await session.modifyZones(
-            saving: zones, deleting: zoneIDs, operationID: operationID)
+            saving: zones, deleting: zoneIDs, generations: generations, operationID: operationID)
         return (outcome.resultsByItem, outcome.databaseToken)
     }
 }

@@ -13,9 +13,10 @@ struct ZonesModification: ItemsModification {
 extension DatabaseSession {
     typealias FetchedZone = ItemResult<CKRecordZone.ID, CKRecordZone>
 
+    /// - Parameter generations: which of the zones of their names are to be deleted; the others whichever they are.
     func modifyZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
-        operationID: String? = nil
+        generations: [CKRecordZone.ID: Int64] = [:], operationID: String? = nil
     ) async throws -> ZonesModification {
         guard !zones.isEmpty || !zoneIDs.isEmpty else { return ZonesModification() }
         if sender.scope == .public || (sender.scope == .shared && !zones.isEmpty) {
@@ -28,7 +29,9 @@ extension DatabaseSession {
                 ZonesModify.Operation(
                     .create, $0.zoneID.dictionary, encryptionScope: $0.encryptionScope.word)
             }
-            + zoneIDs.map { ZonesModify.Operation(.delete, $0.dictionary) }
+            + zoneIDs.map {
+                ZonesModify.Operation(.delete, $0.dictionary, generation: generations[$0])
+            }
         let answer = try await sender.send(
             ZonesModify.self,
             ZonesModify.Request(operations: operations, operationID: operationID))

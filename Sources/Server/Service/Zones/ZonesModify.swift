@@ -133,7 +133,7 @@ private struct ZoneChanges {
             try zone.tellDatabaseToken(in: records.transaction, context, tokens)
             return zone
         case .delete:
-            try delete(name, in: &records)
+            try delete(name, operation.generation, in: &records)
             return try ZoneDictionary(deleted: name, in: records.transaction, context, tokens)
         }
     }
@@ -160,11 +160,17 @@ private struct ZoneChanges {
         return try records.create(name, encryptionScope: scope)
     }
 
-    private mutating func delete(_ name: String, in records: inout RecordWriter) throws {
+    /// - Parameter generation: of the zone that is meant; nil is the one there is. After a restore it may be later than the
+    ///   generation of the same zone.
+    private mutating func delete(
+        _ name: String, _ generation: Int64?, in records: inout RecordWriter
+    ) throws {
         guard name != ZoneID.defaultZoneName else {
             throw ServiceError.invalid("The default zone cannot be deleted.")
         }
-        guard let zone = try records.transaction.livingZone(named: name) else { return }
+        guard let zone = try records.transaction.livingZone(named: name),
+            zone.generation <= generation ?? .max
+        else { return }
         endedLinks += try records.remove(zone, reason: .deleted)
     }
 }

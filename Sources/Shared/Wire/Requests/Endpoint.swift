@@ -34,7 +34,7 @@ public protocol WireWritable {
 /// | `allowsAccessRequests`, `accessRequesters`, `blockedIdentities` | share | ``ShareDictionary`` |
 /// | `encryptionScope` | zone, also of a zones/modify request | ``ZoneDictionary/encryptionScope`` |
 /// | `share` | zone | ``ZoneDictionary/shareRecordName`` |
-/// | `generation` | zone of a changes/database answer | ``ZoneDictionary/generation`` |
+/// | `generation` | zone of a changes/database answer, and of a zones/modify request | ``ZoneDictionary/generation`` |
 /// | `databaseSyncToken` | zone of a zones/modify answer | ``ZoneDictionary/databaseSyncToken`` |
 /// | `recordType` | subscription | ``SubscriptionDictionary/recordType`` |
 /// | `titleLocalizationKey` and the like, `shouldSendMutableContent`, `collapseIDKey` | `notificationInfo` | as in `CKSubscription.NotificationInfo` |

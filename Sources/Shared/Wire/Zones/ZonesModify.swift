@@ -32,13 +32,18 @@ public enum ZonesModify: Endpoint {
         public var zoneID: ZoneIDDictionary
         /// An extension, for a zone to create; nil is per record.
         public var encryptionScope: ZoneEncryptionScope?
+        /// An extension, for a zone to delete: the ``ZoneDictionary/generation`` of the one that is meant. A zone of the
+        /// name that was created later stays.
+        public var generation: Int64?
 
         public init(
-            _ kind: Kind, _ zoneID: ZoneIDDictionary, encryptionScope: ZoneEncryptionScope? = nil
+            _ kind: Kind, _ zoneID: ZoneIDDictionary, encryptionScope: ZoneEncryptionScope? = nil,
+            generation: Int64? = nil
         ) {
             self.kind = kind
             self.zoneID = zoneID
             self.encryptionScope = encryptionScope
+            self.generation = generation
         }
     }
 
@@ -51,7 +56,8 @@ extension ZonesModify.Operation {
         try node.expectObject()
         self.init(
             try node.required("operationType"), try node.required("zone"),
-            encryptionScope: try node["zone"]?.optional("encryptionScope"))
+            encryptionScope: try node["zone"]?.optional("encryptionScope"),
+            generation: try node["zone"]?.optional("generation"))
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -61,6 +67,7 @@ extension ZonesModify.Operation {
             writer.object { writer in
                 writer.member("zoneID", zoneID)
                 writer.optional("encryptionScope", encryptionScope)
+                writer.optional("generation", generation)
             }
         }
     }

@@ -145,7 +145,7 @@ struct ScriptedService: RemoteDatabase {
     func cancel(_ operations: [UnansweredOperation]) async throws {}
 
     func modifyZones(
-        create: [ZoneID], delete: [ZoneID], operationID: String
+        create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
     ) async throws -> ZoneOutcomes {
         var outcomes = ZoneOutcomes()
         for zone in create {
