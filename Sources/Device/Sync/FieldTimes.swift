@@ -246,13 +246,15 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
-    /// Marks the record as a new one with the name of a deleted one, later than all known edits of
-    /// that.
+    /// Marks the record as a new one with the name of a deleted one, later than that and what is known of former ones.
+    ///
+    /// - Parameter former: when the last deleted one was made anew, in milliseconds; nil for the first of its name.
     package mutating func stampMakingAnew(
-        in key: String, after deleted: RecordSnapshot?, at now: Int64
+        in key: String, after deleted: RecordSnapshot?, former: Int64? = nil, at now: Int64
     ) {
         var times = FieldTimes(self[key])
-        let last = FieldTimes(deleted?[key]).madeAnewMilliseconds
+        let last = [FieldTimes(deleted?[key]).madeAnewMilliseconds, former]
+            .compactMap(\.self).max()
         times.madeAnewMilliseconds = max(now, last.map { $0 == .max ? .max : $0 + 1 } ?? .min)
         self[key] = times.value
     }

@@ -1,3 +1,4 @@
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -44,6 +45,27 @@ import Testing
         try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
         #expect(try phone.text("b") == nil)
         #expect(try await phone.cache.attentionItems().isEmpty)
+    }
+
+    /// The service may lose the deletion of the record that had the name before, and then this device repeats it.
+    @Test func discardedRecordLeavesTheDeletionOfTheFormerOne() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "first"])
+        func deleted() throws -> Int64? {
+            try phone.cache.store.read { database in
+                try Int64.fetchOne(
+                    database, sql: "SELECT deleted FROM tombstone WHERE name = 'a'")
+            }
+        }
+        try phone.delete("a")
+        try await phone.sync()
+        let milliseconds = try #require(try deleted())
+        cloud.refuse("a", SyncFailure(.invalidArguments))
+        try phone.save("a", "anew")
+        try await phone.sync()
+        try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
+        #expect(try phone.text("a") == nil)
+        #expect(try deleted() == milliseconds)
     }
 
     @Test func discardedDeletionBringsTheRecordBack() async throws {

@@ -58,6 +58,26 @@ import Testing
         #expect(try await cloud.record("b") == nil)
     }
 
+    /// A record that is made anew waits until the zone's changes have told of the former one's deletion, and so do those that
+    /// need it.
+    @Test func newChildWaitsWithItsParentThatWasMadeAnew() async throws {
+        let (cloud, phone) = try await synced()
+        try phone.delete("a")
+        let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        let answers = try await phone.remote.send(batch, isAtomic: false, operationID: "1")
+        _ = try phone.cache.store.confirm(batch, answers, [.confirmed])
+        try phone.save("a", "new")
+        let parent = Reference(recordName: "a", action: .deleteSelf)
+        try phone.edit("b", ["owner": .reference(parent)])
+        let store = phone.cache.store
+        #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
+        #expect(try store.zonesWithUnanswered() == [.list])
+        try await phone.sync()
+        #expect(try await cloud.record("a")?["text"] == .string("new"))
+        #expect(try await cloud.record("b") != nil)
+        #expect(try await phone.cache.attentionItems().isEmpty)
+    }
+
     @Test func recreatedRecordSurvivesUnansweredDelete() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")

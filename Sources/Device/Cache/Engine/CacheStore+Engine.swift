@@ -78,7 +78,10 @@ extension CacheStore {
             guard let row = try self.zone(zone, database) else { return [] }
             return try String.fetchAll(
                 database,
-                sql: "SELECT name FROM pending WHERE zone = ? AND \(Self.isUnanswered)",
+                sql: """
+                    SELECT name FROM pending
+                    WHERE zone = ? AND (\(Self.isUnanswered) OR \(Self.waitsForDeletion))
+                    """,
                 arguments: [row.key]
             ).map { RecordID(name: $0, zoneID: zone) }
         }
@@ -112,7 +115,7 @@ extension CacheStore {
                         else { continue }
                         if wanted.contains(id), let change = try engineChange(row, zone, database) {
                             walk.begin(at: change)
-                        } else if row.isUnanswered {
+                        } else if row.isUnanswered || row.waitsForDeletion {
                             batch.withhold(id)
                         }
                     case .take(let change): batch.take(change)
@@ -138,7 +141,9 @@ extension CacheStore {
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
         // It waits for a newer app, or apart, with its zone; or for the zone's changes.
-        if held.withLock({ $0[zone.key] != nil }) || zone.state == .detached || row.isUnanswered {
+        if held.withLock({ $0[zone.key] != nil }) || zone.state == .detached || row.isUnanswered
+            || row.waitsForDeletion
+        {
             return nil
         }
         guard row.change.kind == .save else {

@@ -15,7 +15,7 @@ extension CacheStore {
         """
         errorCode IS NULL AND zone IN (SELECT id FROM zone WHERE \(isHere) AND state = 1
             AND token IS NOT NULL AND isRefetching <> 2)
-        AND NOT (isMadeAnew AND baseType IS NULL) AND NOT (\(Self.isUnanswered))
+        AND NOT (\(Self.waitsForDeletion)) AND NOT (\(Self.isUnanswered))
         AND zone NOT IN (\(held.withLock { $0.keys.map(String.init).joined(separator: ", ") }))
         """
     }
@@ -27,6 +27,10 @@ extension CacheStore {
     static let isUnanswered =
         "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
 
+    /// The condition for a change of a new record that waits until the zone's changes have told of the former one's
+    /// deletion.
+    static let waitsForDeletion = "isMadeAnew AND baseType IS NULL"
+
     /// The zones whose changes must be fetched before all pending changes can be sent.
     func zonesWithUnanswered() throws -> [ZoneID] { try read { try zonesWithUnanswered($0) } }
 
@@ -34,7 +38,9 @@ extension CacheStore {
         let statement = try database.cachedStatement(
             sql: """
                 SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
-                    AND id IN (SELECT zone FROM pending WHERE \(Self.isUnanswered)) ORDER BY id
+                    AND id IN (SELECT zone FROM pending
+                        WHERE \(Self.isUnanswered) OR \(Self.waitsForDeletion))
+                ORDER BY id
                 """)
         let rows = try Row.fetchAll(statement)
         return try rows.map { try ZoneRow($0).id }
@@ -103,10 +109,12 @@ extension CacheStore {
                 while !batch.isFull, let step = walk.next() {
                     switch step {
                     case .look(let id):
-                        guard let needed = try sendableSave(of: id, zone, database) else {
+                        guard let needed = try pendingSave(of: id, zone, database) else {
                             continue
                         }
-                        if try needed.isUnanswered || waitsForUpload(needed, database) {
+                        if try needed.isUnanswered || needed.waitsForDeletion
+                            || waitsForUpload(needed, database)
+                        {
                             batch.withhold(id)
                         } else {
                             walk.begin(at: try outgoing(needed, zone, database))
@@ -181,12 +189,12 @@ extension CacheStore {
         return isReferredTo != true
     }
 
-    /// A pending save in the same zone that can be sent; nil if there is none.
-    private func sendableSave(
+    /// A pending save in the same zone that is not set aside; nil if there is none.
+    private func pendingSave(
         of id: RecordID, _ zone: ZoneRow, _ database: Database
     ) throws -> PendingRow? {
         guard id.zoneID == zone.id, let row = try pending(id.name, zone, database),
-            row.change.kind == .save, row.failure == nil, !(row.isMadeAnew && row.base == nil)
+            row.change.kind == .save, row.failure == nil
         else { return nil }
         return row
     }

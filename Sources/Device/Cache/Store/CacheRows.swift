@@ -85,6 +85,10 @@ struct PendingRow {
         delivery != .notSent && (change.kind == .delete || base?.system == nil || isMadeAnew)
     }
 
+    /// Whether it is of a new record, and the zone's changes have not told of the former one's deletion yet; see
+    /// `CacheStore.waitsForDeletion`.
+    var waitsForDeletion: Bool { isMadeAnew && base == nil }
+
     /// Whether it makes a record that the service has not got, and had none of that name.
     var isNeverSent: Bool {
         change.kind == .save && base == nil && delivery == .notSent && !isMadeAnew && !isSentAgain

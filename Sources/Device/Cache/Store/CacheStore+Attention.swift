@@ -58,7 +58,9 @@ extension CacheStore {
         if let record {
             try put(record, isEdit: true, zone, database)
         } else {
-            try removeRecord(row.change.id.name, zone, database)
+            // The service never had a new one, and may lose the deletion of the former one of its name.
+            try removeRecord(
+                row.change.id.name, zone, keepsTombstone: row.base == nil, database)
         }
         outcome.changedIDs.insert(row.change.id)
     }

@@ -196,7 +196,9 @@ extension CacheStore {
         let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
         let isMadeAnew = try isMadeAnew(edit, over: old, pending, base, database)
         if isMadeAnew, let key = fieldTimesKey(ofType: new.type) {
-            new.stampMakingAnew(in: key, after: pending?.base, at: now)
+            new.stampMakingAnew(
+                in: key, after: pending?.base,
+                former: try madeAnewMilliseconds(ofDeleted: new.id, database), at: now)
         }
         try put(new, isEdit: true, zone, database)
         if var row = pending {

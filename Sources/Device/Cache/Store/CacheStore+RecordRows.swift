@@ -142,11 +142,12 @@ extension CacheStore {
     /// - Parameters:
     ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
     ///   - isKnownThere: false for a record that never was at the service.
+    ///   - keepsTombstone: whether the tombstone of a former record of the name stays as it is.
     /// - Returns: whether the record was here.
     @discardableResult
     func removeRecord(
         _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil,
-        isKnownThere: Bool = true, _ database: Database
+        isKnownThere: Bool = true, keepsTombstone: Bool = false, _ database: Database
     ) throws -> Bool {
         let statement = try database.cachedStatement(
             sql: """
@@ -160,6 +161,7 @@ extension CacheStore {
         else { return false }
         let removed = try RecordSnapshot(row, id: id, type: try row.decode(atIndex: 1), at: 2)
         try maintain(.removed, try row.decode(atIndex: 0), id, database)
+        if try keepsTombstone && hasTombstone(of: id, database) { return true }
         let version: Int64? = milliseconds == nil ? .max : isKnownThere ? nil : 0
         try addTombstone(
             zone.id, name, deleted: milliseconds, madeAnew: madeAnewMilliseconds(removed),

@@ -70,15 +70,22 @@ extension CacheStore {
         _ server: RecordSnapshot, after base: RecordSnapshot? = nil, _ database: Database
     ) throws -> Bool {
         guard let made = madeAnewMilliseconds(server) else { return false }
-        let deleted = try Int64?.fetchOne(
+        let known = [
+            try madeAnewMilliseconds(ofDeleted: server.id, database),
+            base.flatMap { madeAnewMilliseconds($0) },
+        ]
+        return made > known.compactMap(\.self).max() ?? .min
+    }
+
+    /// The same of the record that was deleted last under a name.
+    func madeAnewMilliseconds(ofDeleted id: RecordID, _ database: Database) throws -> Int64? {
+        try Int64?.fetchOne(
             database.cachedStatement(
                 sql: """
                     SELECT madeAnew FROM tombstone
                     WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
                     """),
-            arguments: [server.id.zoneID.ownerName, server.id.zoneID.name, server.id.name])
-        let known = [deleted ?? nil, base.flatMap { madeAnewMilliseconds($0) }]
-        return made > known.compactMap(\.self).max() ?? .min
+            arguments: [id.zoneID.ownerName, id.zoneID.name, id.name]) ?? nil
     }
 
     /// When a record was created with the name of a deleted one; nil for the first of its name.

@@ -124,6 +124,26 @@ import Testing
         for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
     }
 
+    /// What was made anew under the name of a deleted record waits for the zone's changes here too: after an answer that was
+    /// lost nobody could say which of the two another device deleted.
+    @Test func recordMadeAnewWaitsForTheDeletionOfTheFormer() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
+        try phone.delete("a")
+        try await phone.engine.sendChanges()
+        try phone.save("a", "new")
+        cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+        // Without a fetch there is nothing to send yet.
+        try? await phone.engine.sendChanges()
+        #expect(!cloud.faults(on: "phone").isEmpty)
+        for _ in 0..<3 where !cloud.faults(on: "phone").isEmpty { try? await phone.sync() }
+        try await tablet.sync()
+        try tablet.delete("a")
+        try await tablet.sync()
+        for app in [phone, tablet] { try await app.sync() }
+        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+    }
+
     // MARK: Whose it is
 
     /// - Parameter isRestarted: whether the app hears of the other user with a new engine.
