@@ -77,17 +77,6 @@ extension CacheStore {
         return made > known.compactMap(\.self).max() ?? .min
     }
 
-    /// The same of the record that was deleted last under a name.
-    func madeAnewMilliseconds(ofDeleted id: RecordID, _ database: Database) throws -> Int64? {
-        try Int64?.fetchOne(
-            database.cachedStatement(
-                sql: """
-                    SELECT madeAnew FROM tombstone
-                    WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
-                    """),
-            arguments: [id.zoneID.ownerName, id.zoneID.name, id.name]) ?? nil
-    }
-
     /// When a record was created with the name of a deleted one; nil for the first of its name.
     func madeAnewMilliseconds(_ record: RecordSnapshot) -> Int64? {
         fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).madeAnewMilliseconds }

@@ -75,6 +75,17 @@ extension CacheStore {
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
+    /// When the record that was deleted last under a name had been made anew itself; nil for the first of its name.
+    func madeAnewMilliseconds(ofDeleted id: RecordID, _ database: Database) throws -> Int64? {
+        try Int64?.fetchOne(
+            database.cachedStatement(
+                sql: """
+                    SELECT madeAnew FROM tombstone
+                    WHERE \(isHere) AND owner = ? AND zone = ? AND name = ?
+                    """),
+            arguments: [id.zoneID.ownerName, id.zoneID.name, id.name]) ?? nil
+    }
+
     /// Whether a record that was deleted has been at the service.
     func wasThere(_ id: RecordID, _ database: Database) throws -> Bool {
         let statement = try database.cachedStatement(
