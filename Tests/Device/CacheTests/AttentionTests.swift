@@ -123,6 +123,32 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
     }
 
+    /// The answer is slow, and meanwhile a fetch brings a later version, which no later fetch brings again.
+    @Test func versionFetchedDuringTheQuestionIsNotOverwritten() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "first"])
+        cloud.refuse("a", SyncFailure(.permissionFailure))
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.refuseNothing()
+        let items = try await phone.cache.attentionItems()
+        let id = RecordID(items[0].recordID)
+        let store = phone.cache.store
+        let generations = try store.generationsOfSetAside([id])
+        let answer = try await cloud.record("a")
+        try await cloud.save("a", "later")
+        let later = try #require(try await cloud.record("a"))
+        _ = try store.apply(ZonePage(records: [later], token: "later"), of: .list)
+        let outcome = try store.takeInsteadOfSetAside(
+            [(id, answer, try #require(generations[id]))])
+        #expect(outcome.changedIDs.isEmpty)
+        #expect(try phone.text("a") == nil)
+        // Asked once more, it is the later one.
+        try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
+        #expect(try phone.text("a") == "later")
+        #expect(try await phone.cache.attentionItems().isEmpty)
+    }
+
     /// What a discarded deletion puts back was not received by a full fetch that began before.
     @Test func discardedDeletionDuringAFullFetchIsMissedAtItsEnd() async throws {
         let cloud = RealService()

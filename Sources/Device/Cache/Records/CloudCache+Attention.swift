@@ -41,7 +41,8 @@ extension CloudCache {
     /// Fetches the records of changes that were set aside, and replaces them with the service's versions; a
     /// record that the service does not have is removed here too.
     ///
-    /// An item that was edited or retried meanwhile is left alone.
+    /// An item that was edited or retried meanwhile is left alone, as is one of whose record another version was fetched
+    /// meanwhile: ask again for those that remain.
     ///
     /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not answer
     ///   for all of them; the answers that did arrive are used. `halted` when another user is
@@ -78,7 +79,11 @@ extension CloudCache {
                     .notSynced, "The service could not be asked; nothing is lost. Ask again later.",
                     failure: failure)
             }
-            var found: [(id: RecordID, server: RecordSnapshot?, generation: Int64)] = []
+            var found:
+                [(
+                    id: RecordID, server: RecordSnapshot?,
+                    generation: CacheStore.SetAsideGeneration
+                )] = []
             for (id, answer) in zip(asked, answers) {
                 switch answer {
                 case .success(let server):

@@ -4,15 +4,26 @@ import StratusSync
 
 /// Resolving changes that the service refused for good.
 extension CacheStore {
+    /// Which edit a change is of, and upon which version of the service's.
+    struct SetAsideGeneration: Equatable {
+        var generation: Int64
+        var baseTag: String?
+
+        fileprivate init(_ row: PendingRow) {
+            generation = Int64(row.change.generation)
+            baseTag = row.base?.system?.changeTag
+        }
+    }
+
     /// The generations of the changes that are set aside.
-    func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: Int64] {
+    func generationsOfSetAside(_ ids: [RecordID]) throws -> [RecordID: SetAsideGeneration] {
         try read { database in
-            var generations: [RecordID: Int64] = [:]
+            var generations: [RecordID: SetAsideGeneration] = [:]
             for id in ids {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil
                 else { continue }
-                generations[id] = Int64(row.change.generation)
+                generations[id] = SetAsideGeneration(row)
             }
             return generations
         }
@@ -32,15 +43,16 @@ extension CacheStore {
         }
     }
 
-    /// Replaces changes by the service's versions, unless they were edited since the request.
+    /// Replaces changes by the service's versions, unless they were edited since the request, or a fetch brought another
+    /// version: that may be the later one, and is not fetched again.
     func takeInsteadOfSetAside(
-        _ answers: [(id: RecordID, server: RecordSnapshot?, generation: Int64)]
+        _ answers: [(id: RecordID, server: RecordSnapshot?, generation: SetAsideGeneration)]
     ) throws -> CacheOutcome {
         try write { database, outcome in
             for (id, answered, generation) in answers {
                 guard let zone = try zone(id.zoneID, database),
                     let row = try pending(id.name, zone, database), row.failure != nil,
-                    Int64(row.change.generation) == generation
+                    SetAsideGeneration(row) == generation
                 else { continue }
                 let server = answered.map {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))

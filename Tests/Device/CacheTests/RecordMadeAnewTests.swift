@@ -1,0 +1,120 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// A record with the name of one that was deleted on the same device: what needs it waits with it, and what
+/// becomes of it leaves the deletion as it was.
+@Suite(.timeLimit(.minutes(5))) struct RecordMadeAnewTests {
+    /// How a record needs another one.
+    enum Need: CaseIterable {
+        case parent
+        case deleteSelf
+    }
+
+    private func edit(
+        _ name: String, needing owner: String? = nil, _ need: Need = .parent
+    ) -> LocalEdit {
+        var changes = [Field(name: "text", value: .string("new"))]
+        if let owner, need == .deleteSelf {
+            changes.append(
+                Field(
+                    name: "owner",
+                    value: .reference(Reference(recordName: owner, action: .deleteSelf))))
+        }
+        let id = RecordID(name: name, zoneID: .list)
+        guard let owner, need == .parent else {
+            return LocalEdit(id: id, type: "Item", changes: changes)
+        }
+        return LocalEdit(id: id, type: "Item", changes: changes, parent: .set(owner))
+    }
+
+    // MARK: What needs it
+
+    @Test(arguments: Need.allCases) func childWaitsWithItsParentMadeAnew(need: Need) async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["list": "1"])
+        try phone.delete("list")
+        try await phone.sync()
+        try phone.cache.save([edit("item", needing: "list", need), edit("list")])
+        let store = phone.cache.store
+        #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
+        try await phone.sync()
+        #expect(try await cloud.names() == ["item", "list"])
+    }
+
+    /// The running loop sends before it fetches.
+    @Test(arguments: Need.allCases) func loopFetchesBeforeChildOfAParentMadeAnew(
+        need: Need
+    ) async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["list": "1"])
+        await phone.cache.start()
+        try phone.delete("list")
+        // At rest: it fetches nothing by itself before it hears of the save.
+        var status = try await phone.cache.status()
+        while status.pendingCount > 0 || status.operation != nil {
+            await Task.yield()
+            status = try await phone.cache.status()
+        }
+        try phone.cache.save([edit("list"), edit("item", needing: "list", need)])
+        while try await !phone.cache.pendingRecordIDs().isEmpty,
+            try await phone.cache.attentionItems().isEmpty
+        {
+            await Task.yield()
+        }
+        await phone.cache.stop()
+        #expect(try await phone.cache.attentionItems().isEmpty)
+        #expect(try await cloud.names() == ["item", "list"])
+    }
+
+    // MARK: The former's deletion
+
+    /// The service loses the deletion, and a device that knew nothing of it sends the record again.
+    @Test func discardedRecordMadeAnewLeavesTheFormersDeletion() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["b": "1"])
+        let tablet = try Device(cloud)
+        let copy = try cloud.copy()
+        try phone.save("a", "1")
+        for device in [phone, tablet] { try await device.sync() }
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.pass()
+        cloud.refuse("a", SyncFailure(.permissionFailure))
+        try phone.save("a", "new")
+        try await phone.sync()
+        let items = try await phone.cache.attentionItems()
+        #expect(items.map(\.recordID.recordName) == ["a"])
+        try await phone.cache.discardAttentionItems(items)
+        #expect(try phone.text("a") == nil)
+        cloud.refuseNothing()
+        try cloud.restore(copy)
+        for device in [phone, tablet, phone, tablet] { try await device.sync() }
+        #expect(try await cloud.names() == ["b"])
+        for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
+    }
+
+    /// Marks tell records of one name apart: the later one has the later mark, whatever the clock says.
+    @Test func markIsLaterThanTheDeletedOnesWhenTheClockWasSetBack() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "first"])
+        func mark() throws -> Int64 {
+            let record = try #require(
+                try phone.cache.snapshot(RecordID(name: "a", zoneID: .list)))
+            return try #require(phone.cache.store.madeAnewMilliseconds(record))
+        }
+        try phone.delete("a")
+        try await phone.sync()
+        try phone.save("a", "second")
+        try await phone.sync()
+        let second = try mark()
+        try phone.delete("a")
+        try await phone.sync()
+        phone.time.advance(milliseconds: -3_600_000)
+        try phone.save("a", "third")
+        #expect(try mark() > second)
+    }
+}
