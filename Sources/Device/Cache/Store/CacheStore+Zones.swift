@@ -315,6 +315,8 @@ extension CacheStore {
         }
         if reason == nil { try setGeneration(nil, of: row, database) }
         let lost = try removeContent(of: row, deleted: nil, &outcome, database)
+        // The next zone may get its key.
+        try forgetUnwanted(row, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
         // The app itself deleted an unwanted zone, so it is not reported.
         guard row.state == .existing else { return }
