@@ -259,6 +259,22 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
+    /// Hashes of fields with the times at which they got their values: no other record of the name has one of them.
+    ///
+    /// - Parameter rules: fields with another rule than the time of the edit have none.
+    package func marksOfTimes(in key: String, rules: [String: FieldRule] = [:]) -> [UInt64] {
+        let times = FieldTimes(self[key])
+        return fields.compactMap { field in
+            guard rules[field.name] ?? .editDate == .editDate,
+                let milliseconds = times.milliseconds(of: field, field.name)
+            else { return nil }
+            var digest = FieldDigest()
+            digest.add(Int64(bitPattern: field.digest))
+            digest.add(milliseconds)
+            return digest.value
+        }
+    }
+
     /// Shifts all times, after a correction of the device's clock; counts and positions in lists
     /// stay.
     package mutating func shiftFieldTimes(

@@ -117,6 +117,19 @@ import Testing
         }
     }
 
+    @Test func deletionsOfUnansweredSavesReadBack() throws {
+        try withCache("2026-11-unanswered") { cache in
+            let sent = try cache.store.read { database in
+                let zone = ZoneID(name: "Notes")
+                let row = try #require(try cache.store.zone(zone, database))
+                return try cache.store.repeatableDeletions(in: row, database).unanswered
+            }
+            #expect(sent.keys.sorted() == ["deleted offline"])
+            #expect(sent["deleted offline"]?.milliseconds == 1_790_000_000_000)
+            #expect(sent["deleted offline"]?.sent == [0x0807_0605_0403_0201])
+        }
+    }
+
     /// Also by the migration: views of declared types, triggers and references hold on to the table that was made anew.
     @Test(arguments: ["2026-11-records", "2026-11-names"])
     func recordsAreFoundByTheHashesOfTheirNames(_ name: String) throws {

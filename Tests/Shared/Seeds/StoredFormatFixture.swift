@@ -18,7 +18,7 @@ public final class StoredFormatFixture: Sendable {
     /// The folders that have a cache file, the oldest first.
     public static let caches = [
         "2026-11", "2026-11-databases", "2026-11-events", "2026-11-assets", "2026-11-deletions",
-        "2026-11-records", "2026-11-names",
+        "2026-11-records", "2026-11-names", "2026-11-unanswered",
     ]
 
     /// - Parameter name: the folder in Tests/Fixtures/Formats: the month in which the files were made.

@@ -20,13 +20,6 @@ extension CacheStore {
         """
     }
 
-    /// The condition for a pending change that may have arrived and must not arrive twice: it would
-    /// create a record that was deleted since, or delete one that was created again since. An edit
-    /// has a change tag, and so is applied once. The next fetch of the zone's changes shows whether
-    /// the change arrived.
-    static let isUnanswered =
-        "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
-
     /// The condition for a change of a new record that waits until the zone's changes have told of the former one's
     /// deletion.
     static let waitsForDeletion = "isMadeAnew AND baseType IS NULL"
@@ -44,18 +37,6 @@ extension CacheStore {
                 """)
         let rows = try Row.fetchAll(statement)
         return try rows.map { try ZoneRow($0).id }
-    }
-
-    /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
-    /// is still pending did not arrive.
-    func heardOfUnanswered(in zone: ZoneRow, _ database: Database) throws {
-        // Not found: a deletion without a tag would delete what others made under the name since.
-        try database.cachedStatement(
-            sql: "DELETE FROM pending WHERE zone = ? AND kind = 1 AND baseSystem IS NULL"
-        ).execute(arguments: [zone.key])
-        try database.cachedStatement(
-            sql: "UPDATE pending SET isUncertain = 0 WHERE zone = ? AND isUncertain <> 0"
-        ).execute(arguments: [zone.key])
     }
 
     /// The condition ``sendable``, without saves into the zones of the owners, which are the

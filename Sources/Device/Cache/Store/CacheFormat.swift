@@ -27,6 +27,7 @@ enum CacheFormat {
             .init("deleted records", sql: deletedRecords),
             .init("hashes of names") { try findByHash($0) },
             .init("versions of deletions", sql: versionsOfDeletions),
+            .init("deletions of unanswered saves", sql: deletionsOfUnansweredSaves),
         ],
         unmarkedFormats: 1...2)
 
@@ -237,6 +238,14 @@ enum CacheFormat {
     private static let versionsOfDeletions = """
         ALTER TABLE tombstone ADD COLUMN version INTEGER;
         ALTER TABLE pending ADD COLUMN isSentAgain INTEGER NOT NULL DEFAULT 0;
+        """
+
+    // tombstone.sent: marks of the times of its fields, as a new record was sent that was deleted before it was known whether
+    // it had arrived; NULL for all others.
+    private static let deletionsOfUnansweredSaves = """
+        ALTER TABLE tombstone ADD COLUMN sent BLOB;
+        CREATE INDEX tombstoneOfUnanswered ON tombstone (database, owner, zone)
+            WHERE sent IS NOT NULL;
         """
 
     /// The database of the zones of an owner: zones of an owner other than the user are in the

@@ -205,6 +205,7 @@ extension CacheStore {
             if row.change.kind == .save, let old, row.delivery != .notSent {
                 // The service may have these values although no answer arrived.
                 row.earlier.append(contentsOf: old.marks(ofFieldsThatDifferFrom: new))
+                if row.isUnanswered { row.earlier += marksOfTimes(old, replacedBy: new) }
             }
             if row.change.kind == .delete {
                 row.isMadeAnew = isMadeAnew
@@ -290,10 +291,12 @@ extension CacheStore {
                 try lossMilliseconds(in: zone, database) != nil
                 || hasTombstone(of: old.id, database)
             try removeRecord(name, zone, deleted: now, isKnownThere: isKnownThere, database)
+            try noteSent(old, pending, database)
             try removePending(pending, database)
             return true
         }
         try removeRecord(name, zone, deleted: now, database)
+        try noteSent(old, pending, database)
         if var row = pending {
             row.change = row.change.followed(by: .delete)
             row.editedMilliseconds = now

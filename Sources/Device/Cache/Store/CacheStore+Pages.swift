@@ -63,14 +63,12 @@ extension CacheStore {
             try noteTimes(
                 fetched: page.records.compactMap(\.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
-            let hasLoss = try lossMilliseconds(in: zone, database) != nil
+            let deletions = try repeatableDeletions(in: zone, database)
             var returned: [RecordID] = []
             defer { tell(ofReturned: returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             func isPlain(_ row: FetchedRow) throws -> Bool {
-                guard lost == nil else { return false }
-                guard hasLoss else { return true }
-                return try repeatableMilliseconds(row.name, zone, database) == nil
+                try lost == nil && !mayRepeat(deletions, of: row.name, zone, database)
             }
             // The type whose records are kept as they come, as was just found.
             var keptType: String?
@@ -94,9 +92,7 @@ extension CacheStore {
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
-                } else if hasLoss, try record(server.id.name, zone, database) == nil,
-                    try repeatDeletion(of: server, zone, database)
-                {
+                } else if try repeatDeletion(of: server, deletions, zone, database) {
                     returned.append(server.id)
                 } else {
                     try takeOver(server, zone, &lost, &outcome, database)

@@ -31,18 +31,35 @@ extension CacheStore {
     /// shared database too: deletions by others have no time here.
     ///
     /// It includes records that were deleted after the loss was noticed: if the service no longer
-    /// had the record, no other device learned of the deletion.
+    /// had the record, no other device learned of the deletion; and without any loss, what was sent from here and deleted
+    /// before it was known whether it had arrived.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
-        of server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        of server: RecordSnapshot, _ deletions: RepeatableDeletions, _ zone: ZoneRow,
+        _ database: Database
     ) throws -> Bool {
-        guard
-            let deleted = try repeatableMilliseconds(server.id.name, zone, database),
-            wasThere(server, at: deleted), try !isMadeAnew(server, database)
+        let name = server.id.name
+        guard try mayRepeat(deletions, of: name, zone, database),
+            try record(name, zone, database) == nil
         else { return false }
-        try queue(
-            .delete, server.id.name, zone, base: server, editedMilliseconds: deleted, database)
+        var deleted = unansweredMilliseconds(server, deletions)
+        if deleted == nil, deletions.isAfterLoss,
+            let lost = try repeatableMilliseconds(name, zone, database),
+            wasThere(server, at: lost), try !isMadeAnew(server, database)
+        {
+            deleted = lost
+        }
+        guard let deleted else { return false }
+        try queue(.delete, name, zone, base: server, editedMilliseconds: deleted, database)
         return true
+    }
+
+    /// Whether a record of this name may be deleted again.
+    func mayRepeat(
+        _ deletions: RepeatableDeletions, of name: String, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        if deletions.unanswered[name] != nil { return true }
+        return try deletions.isAfterLoss && repeatableMilliseconds(name, zone, database) != nil
     }
 
     /// Whether a record with a pending deletion that seems to be a new one is the deleted record,

@@ -106,11 +106,13 @@ extension CacheStore {
         _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, madeAnew: Int64? = nil,
         version: Int64? = nil, _ database: Database
     ) throws {
+        // What may have been sent under the name before may still come back.
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO tombstone
-                    (database, owner, zone, name, deleted, madeAnew, version)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                    (database, owner, zone, name, deleted, madeAnew, version, sent)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT sent FROM tombstone
+                    WHERE database = ?1 AND owner = ?2 AND zone = ?3 AND name = ?4))
                 """
         ).execute(arguments: [
             scope.rawValue, zone.ownerName, zone.name, name, milliseconds, madeAnew, version,
