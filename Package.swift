@@ -317,7 +317,7 @@ let package = Package(
             name: "StratusSimulationTests",
             dependencies: [
                 "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusTesting", "StratusWire",
+                "StratusSimulation", "StratusSync", "StratusTesting", "StratusWire",
             ],
             path: "Tests/SimulationTests"),
         .testTarget(
@@ -501,7 +501,8 @@ for target in package.targets where target.type == .test {
         .executableTarget(
             name: "example-sharing", dependencies: ["CloudKit"], path: "Examples/Sharing/Sources"),
         .testTarget(
-            name: "ExampleTests", dependencies: ["CloudKit", "StratusTesting"],
+            name: "ExampleTests",
+            dependencies: ["CloudKit", "StratusCache", "StratusTesting", "StratusWire"],
             path: "Examples/Testing/Tests"),
         // What foreign code bases call, in the manner of their time.
         .testTarget(

@@ -13,7 +13,9 @@ let package = Package(
             name: "testing-example",
             dependencies: [
                 .product(name: "CloudKit", package: "stratus"),
+                .product(name: "StratusCache", package: "stratus"),
                 .product(name: "StratusTesting", package: "stratus"),
+                .product(name: "StratusWire", package: "stratus"),
             ],
             path: "Tests")
     ])

@@ -85,7 +85,9 @@ import Testing
         #expect(line("assets/get")?.contains("no route 499") == true)
         #expect(line("changes/zone")?.contains("item") == false)
         #expect(line("users/caller")?.contains("tokens expired") == false)
-        #expect(line("steps") == "steps: kill 3")
+        #expect(line("operations/cancel")?.contains("abandoned 0") == true)
+        #expect(line("steps")?.contains("app updated 0") == true)
+        #expect(line("steps")?.contains("kill 3") == true)
     }
 
     @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])

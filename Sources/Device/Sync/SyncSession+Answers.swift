@@ -71,6 +71,16 @@ extension SyncSession {
     public mutating func subscriptionSaved(at uptimeSeconds: Double) {
         needsSubscription = false
         subscriptionUptimeSeconds = uptimeSeconds
+        // Changes may have been missed without it.
+        needsDatabaseFetch = true
+        succeeded(at: uptimeSeconds)
+    }
+
+    /// Notes that the subscription is still there.
+    public mutating func subscriptionFound(at uptimeSeconds: Double) {
+        needsSubscription = false
+        subscriptionUptimeSeconds = uptimeSeconds
+        if !needsDatabaseFetch { planFetch(after: uptimeSeconds) }
         succeeded(at: uptimeSeconds)
     }
 

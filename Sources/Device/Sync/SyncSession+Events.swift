@@ -59,10 +59,13 @@ extension SyncSession {
         planFetch(after: uptimeSeconds)
     }
 
-    /// Plans the next regular fetch; while a listener is open, the one when the subscription is
-    /// saved again.
+    /// Whether the service sends notifications of changes, so that no fetch by the clock is needed.
+    private var hearsOfChanges: Bool {
+        isListening && settings.savesSubscription && !needsSubscription
+    }
+
+    /// Plans the next regular fetch; while a listener is open, the next look at the subscription.
     mutating func planFetch(after uptimeSeconds: Double) {
-        let hearsOfChanges = isListening && settings.savesSubscription && !needsSubscription
         let saved = subscriptionUptimeSeconds ?? uptimeSeconds
         subscriptionUptimeSeconds = saved
         let next = settings.fetchIntervalSeconds.map { uptimeSeconds + $0 }
@@ -75,15 +78,15 @@ extension SyncSession {
             ? nil : next.map { max(saved + settings.subscriptionIntervalSeconds, $0) }
     }
 
-    /// Begins a planned fetch.
+    /// Begins a planned fetch, or a look at the subscription.
     mutating func fetchIsDue(at uptimeSeconds: Double) {
         nextFetchUptimeSeconds = nil
-        needsDatabaseFetch = true
+        if !hearsOfChanges { needsDatabaseFetch = true }
         guard settings.savesSubscription, settings.failurePolicy == .heal,
             let saved = subscriptionUptimeSeconds,
             uptimeSeconds >= saved + settings.subscriptionIntervalSeconds
         else { return }
-        // The subscription may have been deleted without notice; saving it again is harmless.
+        // It may have been deleted without notice.
         needsSubscription = true
     }
 

@@ -85,8 +85,8 @@ public struct SyncSettings: Hashable, Sendable {
     /// changes.
     public var savesSubscription = true
 
-    /// How often a running session saves the database subscription again, in seconds, in case it
-    /// was deleted, and fetches changes that may have been missed. It applies only if there is a
+    /// How often a running session looks whether the database subscription is still there, in seconds. If it was deleted,
+    /// it is saved again, and changes that may have been missed are fetched. It applies only if there is a
     /// ``fetchIntervalSeconds``.
     public var subscriptionIntervalSeconds: Double = 900
 

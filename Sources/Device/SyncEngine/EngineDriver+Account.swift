@@ -62,11 +62,16 @@ extension EngineDriver {
     func saveSubscription() async {
         do {
             let wanted = configuredSubscriptionID
-            let name = try await ask { database in
+            let (name, isNew) = try await ask { database in
                 try await Self.subscribe(to: database, as: wanted)
             }
+            let isFirst = state.ledger.subscriptionID == nil
             state.update { $0.subscriptionID = name }
-            session.subscriptionSaved(at: now)
+            if isNew || isFirst {
+                session.subscriptionSaved(at: now)
+            } else {
+                session.subscriptionFound(at: now)
+            }
         } catch {
             if isGivenUp(CKError(error)) {
                 session.cancelled()
@@ -82,17 +87,17 @@ extension EngineDriver {
 
     private static func subscribe(
         to database: CKDatabase, as wanted: CKSubscription.ID?
-    ) async throws -> CKSubscription.ID {
+    ) async throws -> (CKSubscription.ID, isNew: Bool) {
         let known = try await database.allSubscriptions()
             .filter { $0 is CKDatabaseSubscription }.map(\.subscriptionID)
-        if let wanted, known.contains(wanted) { return wanted }
-        if wanted == nil, let first = known.sorted().first { return first }
+        if let wanted, known.contains(wanted) { return (wanted, false) }
+        if wanted == nil, let first = known.sorted().first { return (first, false) }
         let subscription = CKDatabaseSubscription(
             subscriptionID: wanted ?? "stratus-sync-engine-\(database.databaseScope.rawValue)")
         let info = CKSubscription.NotificationInfo()
         info.shouldSendContentAvailable = true
         subscription.notificationInfo = info
-        return try await database.save(subscription).subscriptionID
+        return (try await database.save(subscription).subscriptionID, true)
     }
 
     /// Makes a request that ``cancelOperations()`` can cancel.

@@ -43,15 +43,18 @@ public final class FaultTable: Sendable {
     /// What devices ask for; a download is not refused by the service.
     private static let requests = [
         "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
-        "records/lookup", "records/modify", "subscriptions/modify", "tokens/create",
-        "tokens/register", "users/caller", "zones/modify",
+        "operations/cancel", "records/lookup", "records/modify", "subscriptions/lookup",
+        "subscriptions/modify", "tokens/create", "tokens/register", "users/caller", "zones/modify",
     ]
 
     /// The faults that an operation can meet. Why others cannot: Documentation/Simulation.md.
     private static func faults(of request: String) -> [String] {
         var faults: [RequestFault] = [.noRoute, .requestLost, .answerLost, .late]
-        faults += RequestFault.requestCodes.map { .refused($0) }
-        if request != "assets/get" { faults.append(.doubled) }
+        let codes =
+            request == OperationsCancel.path
+            ? RequestFault.cancelCodes : RequestFault.requestCodes
+        faults += codes.map { .refused($0) }
+        if request != "assets/get" { faults += [.doubled, .abandoned] }
         if request.hasPrefix("changes/") { faults.append(.tokensExpired) }
         if request == RecordsModify.path {
             faults += RequestFault.itemCodes.map { .itemRefused($0) }
@@ -65,7 +68,8 @@ public final class FaultTable: Sendable {
         var faults = Dictionary(
             uniqueKeysWithValues: Self.requests.map { ($0, Self.faults(of: $0)) })
         faults["notifications"] = ["push dropped", "push doubled"]
-        faults["steps"] = rows.filter { $0.value["steps"] != nil }.keys.sorted()
+        let occurred = rows.filter { $0.value["steps"] != nil }.keys
+        faults["steps"] = Set(occurred).union(Step.faultsOfEveryLane).sorted()
         return faults.sorted { $0.key < $1.key }.compactMap { operation, faults in
             let scarce = faults.filter { rows[$0]?[operation] ?? 0 < limit }
             if scarce.isEmpty { return nil }

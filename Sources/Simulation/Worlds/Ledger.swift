@@ -80,6 +80,22 @@ struct Ledger {
         change(key, life) { $0.isPromised = false }
     }
 
+    /// What an older app dropped for a newer one's record, and was told of, is not promised any more; nor that what it had
+    /// deleted and made anew is gone.
+    mutating func overruled(_ key: Key, life: Int64, edits dropped: Set<Int64>, by kept: Int64) {
+        change(key, life) { life in
+            life.isPromised = life.number == kept
+            life.edits = life.edits.mapValues { edits in
+                edits.map { edit in
+                    var edit = edit
+                    if dropped.contains(edit.number) { edit.isPromised = false }
+                    return edit
+                }
+            }
+        }
+        if life != kept { change(key, kept) { $0.deleter = nil } }
+    }
+
     /// What a user does, and did, to another's zone is not promised any more: they left it.
     mutating func left(owner: Int, by user: Int) {
         leavers.insert(user)

@@ -115,6 +115,7 @@ final class FaultDice: Sendable {
         switch path {
         case RecordsModify.path, ZonesModify.path: 2.5
         case OperationsCancel.path: 10
+        case SubscriptionsLookup.path, SubscriptionsModify.path: 4
         case TokensRegister.path: 2
         case "assets/get": 16
         case _ where isOfAssets(path): 8

@@ -32,6 +32,10 @@ final class SimulatedDevice {
     private var isKilled = KillSwitch()
     private(set) var shadows: [Shadow] = []
     private(set) var queries: [WatchedQuery] = []
+    /// Which version of the app is installed.
+    private(set) var appVersion = 1
+    static let newestAppVersion = 3
+    private let newerRecords: RecordVersions.NewerRecords?
     /// Whether its app declares its types, so that queries look into an index.
     private let declaresTypes: Bool
     /// Where the world's files are.
@@ -45,7 +49,8 @@ final class SimulatedDevice {
 
     init(
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
-        settings: SyncSettings, resolver: (any ConflictResolver)? = nil, declaresTypes: Bool,
+        settings: SyncSettings, resolver: (any ConflictResolver)? = nil,
+        newerRecords: RecordVersions.NewerRecords? = nil, declaresTypes: Bool,
         photoFolder: URL? = nil, diskFolder: URL? = nil, mutation: Mutation?
     ) {
         self.diskFolder = diskFolder
@@ -59,6 +64,7 @@ final class SimulatedDevice {
         self.mutation = mutation
         self.settings = settings
         self.resolver = resolver
+        self.newerRecords = newerRecords
         self.declaresTypes = declaresTypes
     }
 
@@ -80,13 +86,36 @@ final class SimulatedDevice {
         let container = CKContainer(
             identifier: SimulatedCloud.container, connection: connection)
         let cache = try file.opened(
-            container, settings, resolver, declaresTypes ? WatchedQuery.types : nil, world)
+            container, settings, resolver, versions, declaresTypes ? WatchedQuery.types : nil,
+            world)
         self.transport = transport
         self.cache = cache
         isKilled = KillSwitch()
         wasStarted = false
         try watch(cache)
         return cache
+    }
+
+    /// The second version writes a field that the first one had not.
+    private var versions: RecordVersions {
+        var versions = RecordVersions()
+        guard let newerRecords else { return versions }
+        versions.newerRecords = newerRecords
+        versions.declare("Item", key: "version", current: Int64(appVersion))
+        if appVersion > 1 {
+            versions.migrate("Item", to: 2) { record in
+                record["second"] = 2
+                return record
+            }
+        }
+        return versions
+    }
+
+    /// The process ends, and the next one is of a newer app.
+    func updateApp(toNewest: Bool = false) throws {
+        guard appVersion < Self.newestAppVersion else { return }
+        try kill()
+        appVersion = toNewest ? Self.newestAppVersion : appVersion + 1
     }
 
     /// No step begins a long-lived operation, so nothing is made there.

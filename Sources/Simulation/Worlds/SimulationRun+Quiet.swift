@@ -22,6 +22,7 @@ extension SimulationRun {
         for device in devices {
             device.dice.end()
             device.endTrouble()
+            if plan.newerRecords != nil { try device.updateApp(toNewest: true) }
         }
         // What devices still wait for is over then.
         try await world.pass(seconds: DeviceTransport.longestWaitSeconds)
@@ -76,6 +77,11 @@ extension SimulationRun {
                 if zone.zoneName == Plan.goneZone { goneZones.remove(device.user) }
             }
             if case .editOfDeletedRecord(let client) = report.event { giveUp(client, of: device) }
+            if plan.newerRecords == .goOn,
+                case .editOverruled(let client, let server, _) = report.event
+            {
+                overruled(client, by: server, of: device)
+            }
         }
         try await cache.acknowledge(reports)
         return troubles
@@ -90,6 +96,17 @@ extension SimulationRun {
         else { return }
         let (key, id, _) = place(record, of: device)
         if id == client.recordID { ledger.givenUp(key, life: life) }
+    }
+
+    /// What was to be changed is a newer app's record: an older app drops the change, and hears what it was.
+    private func overruled(_ client: CKRecord, by server: CKRecord, of device: SimulatedDevice) {
+        guard let record = Int(client.recordID.recordName.dropFirst()),
+            let life = client["life"] as Int64?, let kept = server["life"] as Int64?
+        else { return }
+        let (key, id, _) = place(record, of: device)
+        guard id == client.recordID else { return }
+        let edits = Plan.fields.compactMap { client[$0] as Int64? }
+        ledger.overruled(key, life: life, edits: Set(edits), by: kept)
     }
 
     private func syncedOnce(
@@ -229,6 +246,13 @@ extension SimulationRun {
         }
     }
 
+    /// How many rows a file may keep when all is quiet: none of what is done, and of what is remembered as many as there are
+    /// names of records and zones, and facts about each.
+    private static let rowLimits = [
+        ("pending", 0), ("report", 0), ("unanswered", 0), ("tombstone", 60), ("flag", 80),
+        ("zone", 12), ("event", 500),
+    ]
+
     /// What must be empty is, and what grows has its bound.
     private func checkGrowth() throws {
         for device in devices {
@@ -240,7 +264,7 @@ extension SimulationRun {
             for (user, file) in device.files.sorted(by: { $0.key < $1.key })
             where user == device.user {
                 let counts = try file.rowCounts()
-                for table in ["pending", "report"] where counts[table] ?? 0 > 0 {
+                for (table, limit) in Self.rowLimits where counts[table] ?? 0 > limit {
                     violations.append(
                         "\(device.name): \(table) of user \(user) keeps "
                             + "\(counts[table] ?? 0) rows")

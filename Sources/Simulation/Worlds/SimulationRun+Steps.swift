@@ -35,6 +35,9 @@ extension SimulationRun {
         case .deleteGoneZone(let number): try deleteGoneZone(number)
         case .switchAccount(let number):
             try devices[number].switchAccount(to: (devices[number].user + 1) % plan.userCount)
+        case .updateApp(let number):
+            guard plan.newerRecords != nil else { return }
+            try devices[number].updateApp()
         case .leave(let number): try leave(number)
         case .join(let user): try await join(user)
         case .takeCopy: try cloud.takeCopy()

@@ -76,7 +76,7 @@ final class SimulationRun {
                 dice: FaultDice(
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
                 settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
-                declaresTypes: number.isMultiple(of: 2),
+                newerRecords: plan.newerRecords, declaresTypes: number.isMultiple(of: 2),
                 photoFolder: plan.hasAssets ? try photos.folder() : nil,
                 diskFolder: plan.isOnFiles ? try folder.url() : nil, mutation: mutation)
             devices.append(device)

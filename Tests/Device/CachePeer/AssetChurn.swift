@@ -65,7 +65,7 @@ struct FolderService: RemoteDatabase {
     func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
-    func saveSubscription() async throws {}
+    func saveSubscription(wasSaved: Bool) async throws -> Bool { !wasSaved }
 
     var deviceID: String { "phone" }
     func cancel(_ operations: [UnansweredOperation]) async throws {}

@@ -86,7 +86,7 @@ struct NoNetwork: RemoteDatabase {
     func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
-    func saveSubscription() async throws { throw failure }
+    func saveSubscription(wasSaved: Bool) async throws -> Bool { throw failure }
     var deviceID: String { "phone" }
     func cancel(_ operations: [UnansweredOperation]) async throws {}
 

@@ -201,13 +201,13 @@ import Testing
         // What came before may have been missed.
         #expect(session.next(at: 6) == .perform(.fetchDatabaseChanges))
         _ = session.databaseFetched(changed: [], deleted: [], at: 7)
-        // But for the one that comes with looking after the subscription.
+        // Until the next look at the subscription, which is no fetch.
         #expect(session.next(at: 800) == .rest(untilUptimeSeconds: 901))
         session.channelClosed(at: 800)
         #expect(session.next(at: 801) == .rest(untilUptimeSeconds: 860))
     }
 
-    /// Whoever deletes the subscription at the service tells nobody: it is saved again from time to time.
+    /// Whoever deletes the subscription at the service notifies nobody: it is looked for from time to time.
     @Test func deletedSubscriptionIsSavedAgainWhileRunning() {
         var session = SyncSession.prepared()
         _ = session.next(at: 0)
@@ -215,14 +215,31 @@ import Testing
         session.channelOpened()
         _ = session.next(at: 2)
         _ = session.databaseFetched(changed: [], deleted: [], at: 3)
-        for start in [901.0, 1_801, 2_701] {
+        for (start, isMissing) in [(901.0, false), (1_801, true), (2_701, false), (3_601, false)] {
             #expect(session.next(at: start - 1) == .rest(untilUptimeSeconds: start))
             #expect(session.next(at: start) == .perform(.saveSubscription))
+            guard isMissing else {
+                session.subscriptionFound(at: start)
+                continue
+            }
             session.subscriptionSaved(at: start)
-            // What came in between was not told.
+            // Of what came in between there was no notification.
             #expect(session.next(at: start) == .perform(.fetchDatabaseChanges))
             _ = session.databaseFetched(changed: [], deleted: [], at: start + 1)
         }
+    }
+
+    /// Where the channel is interrupted before the look, the clock counts again.
+    @Test func lookAtTheSubscriptionEndsNoIntervalFetchOfAClosedChannel() {
+        var session = SyncSession.prepared()
+        session.channelOpened()
+        _ = session.next(at: 0)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 1)
+        #expect(session.next(at: 901) == .perform(.saveSubscription))
+        session.channelClosed(at: 902)
+        session.subscriptionFound(at: 903)
+        #expect(session.next(at: 904) == .rest(untilUptimeSeconds: 963))
+        #expect(session.next(at: 963) == .perform(.fetchDatabaseChanges))
     }
 
     /// A channel tells nothing where nobody asked the service for it.

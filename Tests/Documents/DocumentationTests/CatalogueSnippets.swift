@@ -165,6 +165,14 @@ enum CatalogueSnippets {
         return [phone, tablet]
     }
 
+    static func seeded() async throws -> CloudConnection {
+        let world = SeededWorld(seed: 7)
+        let cloud = TestCloud(seeded: world)
+        let clock = world.world("phone", skewMilliseconds: 3_600_000)
+        let phone = try await cloud.connect(user: "alice", device: "phone", world: clock)
+        return phone
+    }
+
     static func time() -> TestCloud {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)

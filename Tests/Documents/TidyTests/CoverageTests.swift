@@ -3,7 +3,7 @@ import Testing
 /// Documentation/coverage.md names, for every requirement, tests that exist, or says "not yet".
 @Suite struct CoverageTests {
     static let path = "Documentation/coverage.md"
-    static let counts = ["A": 20, "B": 6, "C": 17, "D": 8, "E": 5]
+    static let counts = ["A": 20, "B": 6, "C": 17, "D": 8, "E": 5, "F": 12]
 
     struct Row {
         var line: Int

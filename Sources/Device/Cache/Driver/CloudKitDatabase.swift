@@ -54,8 +54,16 @@ struct CloudKitDatabase: RemoteDatabase {
         }
     }
 
-    func saveSubscription() async throws {
+    func saveSubscription(wasSaved: Bool) async throws -> Bool {
         try await translating {
+            if wasSaved {
+                do {
+                    _ = try await database.subscription(for: subscriptionID)
+                    return false
+                } catch let error as CKError where error.code == .unknownItem {
+                    // Somebody deleted it.
+                }
+            }
             let subscription = CKDatabaseSubscription(subscriptionID: subscriptionID)
             let info = CKSubscription.NotificationInfo()
             info.shouldSendContentAvailable = true
@@ -63,6 +71,7 @@ struct CloudKitDatabase: RemoteDatabase {
             let results = try await database.modifySubscriptions(
                 saving: [subscription], deleting: [])
             for result in results.saveResults.values { _ = try result.get() }
+            return true
         }
     }
 

@@ -36,7 +36,10 @@ package protocol RemoteDatabase: Sendable {
     ) async throws -> ZoneOutcomes
 
     /// Saves a silent subscription for the whole database.
-    func saveSubscription() async throws
+    ///
+    /// - Parameter wasSaved: whether it was saved before; then it is only if it is missing.
+    /// - Returns: whether it was missing.
+    func saveSubscription(wasSaved: Bool) async throws -> Bool
 
     /// Sends changes; each save requires that the service's change tag equals the base's.
     ///

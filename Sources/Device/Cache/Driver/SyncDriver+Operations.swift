@@ -32,9 +32,12 @@ extension SyncDriver {
                 operationID = sent.id
                 try await modifyZones(create, delete, sent)
             case .saveSubscription:
-                try await remote.saveSubscription()
-                try store.subscriptionSaved()
-                session.subscriptionSaved(at: now)
+                if try await remote.saveSubscription(wasSaved: store.isSubscriptionSaved()) {
+                    try store.subscriptionSaved()
+                    session.subscriptionSaved(at: now)
+                } else {
+                    session.subscriptionFound(at: now)
+                }
             case .fetchDatabaseChanges: try await fetchDatabaseChanges()
             case .fetchZoneChanges(let zone): try await fetchZoneChanges(zone)
             case .send(let itemLimit, let bytesLimit):

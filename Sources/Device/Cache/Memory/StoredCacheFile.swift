@@ -9,7 +9,7 @@ package enum StoredCacheFile {
         try DatabaseQueue(path: path).unsafeRead { try flag(name, ofDatabase: scope, $0) }
     }
 
-    /// How many rows each table has.
+    /// How many rows each table has; as `unanswered`, those of `flag` that name a request.
     package static func rowCounts(inFileAt path: String) throws -> [String: Int] {
         try DatabaseQueue(path: path).unsafeRead { try rowCounts($0) }
     }
@@ -36,6 +36,10 @@ package enum StoredCacheFile {
             counts[table] = try Int.fetchOne(
                 database.cachedStatement(sql: "SELECT count(*) FROM \(table)"))
         }
+        counts["unanswered"] = try Int.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT count(*) FROM flag WHERE name > 'unanswered/' AND name < 'unanswered0'"
+            ))
         return counts
     }
 

@@ -57,6 +57,10 @@ extension CacheStore {
         try read { try zone(id, $0)?.state }
     }
 
+    func isSubscriptionSaved() throws -> Bool {
+        try read { try flag(.isSubscriptionSaved, $0) != nil }
+    }
+
     func subscriptionSaved() throws {
         try file.write { database in
             try checkUser(database)

@@ -116,16 +116,35 @@ extension CacheStore {
             try putPass(of: server.id.name, zone, database)
             return true
         }
-        let client = try record(server.id.name, zone, database)
+        guard row.change.kind == .save, let client = try record(server.id.name, zone, database)
+        else {
+            try setAside(deletion: row, of: server, &outcome, database)
+            return true
+        }
         try removePending(row, database)
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
-        guard row.change.kind == .save, let client else { return true }
         let conflict = SyncConflict(
             ancestor: row.base, client: client, server: server,
             clientEditedMilliseconds: row.editedMilliseconds)
         try tell(of: conflict, against: server, &outcome)
         return true
+    }
+
+    /// A person deleted what a newer app has written since, and decides about it once more.
+    private func setAside(
+        deletion: PendingRow, of server: RecordSnapshot, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        var row = deletion
+        row.base = server
+        guard row.failure == nil else { return try update(row, database) }
+        let failure = SyncFailure(
+            .incompatibleVersion,
+            message: "A newer version of the app wrote this record since. Update the app.")
+        row.failure = failure
+        try update(row, database)
+        outcome.events.append(.setAside(AttentionItem(row.change, failure, scope)))
     }
 
     // MARK: Older records

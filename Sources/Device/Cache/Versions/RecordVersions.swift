@@ -23,7 +23,7 @@ public struct RecordVersions: Sendable {
         /// and local edits wait. Other zones are synced.
         case haltZone
         /// The zone keeps syncing; only the records of newer apps cannot be changed. A local edit of such a
-        /// record that was not sent yet is dropped, and reported.
+        /// record that was not sent yet is dropped, and reported; a deletion needs attention.
         case goOn
     }
 

@@ -13,17 +13,17 @@ enum UserFile {
 
     func opened(
         _ container: CKContainer, _ settings: SyncSettings, _ resolver: (any ConflictResolver)?,
-        _ types: [CachedType]?, _ world: World
+        _ versions: RecordVersions, _ types: [CachedType]?, _ world: World
     ) throws -> CloudCache {
         switch self {
         case .memory(let file):
             try CloudCache(
                 memory: file, container: container, settings: settings, resolver: resolver,
-                types: types, world: world)
+                versions: versions, types: types, world: world)
         case .disk(let disk):
             try CloudCache(
                 path: Self.path(on: disk), container: container, settings: settings,
-                resolver: resolver, types: types, world: world)
+                resolver: resolver, versions: versions, types: types, world: world)
         }
     }
 

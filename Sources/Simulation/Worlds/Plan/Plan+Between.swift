@@ -38,6 +38,32 @@ extension Plan {
         return stories
     }
 
+    /// Devices get newer apps, one after the other, and people go on with older ones.
+    func updates(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
+        var updates: [Int: [Step]] = [:]
+        guard newerRecords != nil else { return updates }
+        for _ in 0..<2 + numbers.below(4) {
+            let (one, other) = twoDevices(&numbers)
+            let record = record(&numbers)
+            let field = numbers.below(Self.fields.count)
+            var steps = [
+                Step.updateApp(device: one), .edit(device: one, record: record, field: field),
+                .sync(device: one),
+            ]
+            if numbers.below(2) == 0 { steps.append(.pass(seconds: 3)) }
+            let last = numbers.below(3)
+            steps += [
+                last == 0
+                    ? .delete(device: other, record: record)
+                    : .edit(
+                        device: other, record: record, field: numbers.below(Self.fields.count)),
+                .sync(device: other), .pass(seconds: 3),
+            ]
+            updates[numbers.below(stepCount), default: []] += steps
+        }
+        return updates
+    }
+
     /// A photo from the device that makes a record to another one, which looks at what it has, makes room and looks again.
     private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
         let record = record(&numbers)

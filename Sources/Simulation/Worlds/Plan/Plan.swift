@@ -1,3 +1,4 @@
+import StratusCache
 import StratusTesting
 
 /// A simulated world before it runs: who is in it, how bad it is, and what happens. All of it comes from
@@ -42,6 +43,9 @@ struct Plan: Sendable {
     /// The app's resolver knows no times of edits, and compares with the ancestor.
     private(set) var decidesByAncestor = false
 
+    /// What apps do with records of newer ones; nil where all devices have the same app for ever.
+    private(set) var newerRecords: RecordVersions.NewerRecords?
+
     /// Service and devices have their files on disks that forget. There are neither photos nor older copies then.
     let isOnFiles: Bool
 
@@ -73,7 +77,12 @@ struct Plan: Sendable {
         var places: [Int: [Int]] = [:]
         // Of numbers of their own, and behind the others: a kept story's steps keep their places.
         var newest = SeededNumbers(seed: seed ^ 0x4E45_5745)
-        for between in [between(stepCount, &more), stories(stepCount, &newest)] {
+        var versions = SeededNumbers(seed: seed ^ 0x5645_5253)
+        if versions.below(5) == 0 { newerRecords = versions.below(2) == 0 ? .haltZone : .goOn }
+        let all = [
+            between(stepCount, &more), stories(stepCount, &newest), updates(stepCount, &versions),
+        ]
+        for between in all {
             for next in 0..<stepCount {
                 for step in between[next] ?? [] {
                     places[next, default: []].append(steps.count)

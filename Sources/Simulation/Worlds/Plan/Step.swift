@@ -32,6 +32,8 @@ enum Step: Hashable, Sendable {
     case fillGoneZone(device: Int)
     case deleteGoneZone(device: Int)
     case switchAccount(device: Int)
+    /// A newer version of the app is installed on a device.
+    case updateApp(device: Int)
     /// A participant leaves the share.
     case leave(device: Int)
     case join(user: Int)
@@ -70,6 +72,13 @@ enum Step: Hashable, Sendable {
         }
     }
 
+    /// Those that must occur in either lane.
+    static let faultsOfEveryLane = [
+        "stop", "kill", "drop", "kill before write", "kill after write", "kill before answer",
+        "disk full", "partition", "zone deleted", "zone purged", "account switched", "app updated",
+        "share left", "asleep for long",
+    ]
+
     /// The row of the table of faults; nil for what is no fault.
     var fault: String? {
         switch self {
@@ -85,6 +94,7 @@ enum Step: Hashable, Sendable {
         case .deleteZone, .deleteGoneZone: "zone deleted"
         case .purgeZone: "zone purged"
         case .switchAccount: "account switched"
+        case .updateApp: "app updated"
         case .leave: "share left"
         case .restoreCopy: "older copy restored"
         case .jump: "asleep for long"

@@ -118,6 +118,32 @@ import Testing
         #expect(try names(old) == ["a", "b"], "It was kept.")
     }
 
+    /// Nobody but the person can say whether it is to go with what the newer app wrote.
+    @Test(arguments: [false, true])
+    func deletionOfWhatANewerAppWroteNeedsAttention(isRetried: Bool) async throws {
+        let (cloud, new, old) = try await devices(versions(1, .goOn), savedBy: "old")
+        try old.delete("a")
+        try new.save("a", "from the new app")
+        try await new.sync()
+        try await old.sync()
+        #expect(try await cloud.record("a")?["text"] == .string("from the new app"))
+        let items = try await old.cache.attentionItems()
+        #expect(items.map(\.kind) == [.delete])
+        #expect(items.map(\.failure.code) == [.incompatibleVersion])
+        if isRetried {
+            old.versions = versions(2)
+            try old.restart()
+            try await old.cache.retryAttentionItems()
+        } else {
+            try await old.cache.discardAttentionItems(items)
+            #expect(try old.text("a") == "from the new app")
+        }
+        for device in [old, new] {
+            try await device.sync()
+            #expect(try device.texts() == (isRetried ? [:] : ["a": "from the new app"]))
+        }
+    }
+
     @Test(arguments: [false, true])
     func conflictWithNewerRecordIsLeftToTheNewApp(isFullFetch: Bool) async throws {
         let (cloud, new, old) = try await devices(versions(1), savedBy: "old")

@@ -135,7 +135,7 @@ struct ScriptedService: RemoteDatabase {
     func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
     func hint(of notification: CKNotification) -> ChangeHint? { nil }
-    func saveSubscription() async throws {}
+    func saveSubscription(wasSaved: Bool) async throws -> Bool { !wasSaved }
 
     func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
         ids.map { _ in .failure(SyncFailure(.networkFailure, message: "The connection was lost.")) }
