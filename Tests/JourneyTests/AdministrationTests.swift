@@ -207,7 +207,10 @@ import Testing
         let folder = try TemporaryFolder()
         let long = String(repeating: "x", count: 128)
         for (arguments, input, sentence) in [
-            (["user", "create", "--email", "ida"], "correct horse\n", "Type an e-mail address"),
+            (
+                ["user", "create", "--email", "ida"], "correct horse\n",
+                "This is not an e-mail address"
+            ),
             (["user", "create", "--email", "i@example.org"], "short\n", "A password has 8 to 256"),
             (
                 ["user", "create", "--email", "i@example.org"], nil,

@@ -20,7 +20,9 @@ public struct ItemFinder: Sendable {
     /// The item: by number, by its whole name, by the beginning of its name, by a part of it.
     public func item(_ text: String) throws(NotFound) -> ShoppingItem {
         let wanted = text.lowercased()
-        guard !wanted.isEmpty else { throw NotFound(description: "Name an item.") }
+        guard !wanted.isEmpty else {
+            throw NotFound(description: "No item was named; give its name or its number.")
+        }
         if let number = Int(wanted) { return try item(number: number) }
         let tests: [(String) -> Bool] = [
             { $0 == wanted }, { $0.hasPrefix(wanted) }, { $0.contains(wanted) },
@@ -37,7 +39,7 @@ public struct ItemFinder: Sendable {
         guard numberedIDs.indices.contains(number - 1) else {
             throw NotFound(
                 description: numberedIDs.isEmpty
-                    ? "Type show first; it numbers the items."
+                    ? "The items were not shown yet; type show, which numbers them."
                     : "There was no number \(number) when the list was last shown.")
         }
         guard let item = items.first(where: { $0.id == numberedIDs[number - 1] }) else {

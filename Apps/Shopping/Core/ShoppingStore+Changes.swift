@@ -164,7 +164,9 @@ extension ShoppingStore {
                 ShoppingChange(
                     .trouble("The file on this device was damaged; the lists are fetched again.")))
         case .newerRecords:
-            tell(ShoppingChange(.trouble("Update the app to see all of the lists.")))
+            tell(
+                ShoppingChange(
+                    .trouble("A newer app has written to the lists; update this one to see all.")))
         case .editOverruled, .remoteEditOverruled, .editOfDeletedRecord, .reportsDropped:
             // Only a root record can be edited twice; its title is settled by the journal.
             break

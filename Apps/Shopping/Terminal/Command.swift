@@ -33,7 +33,8 @@ enum Command: Hashable, Sendable {
         let rest = Command.trimmed(text.dropFirst(word.count))
         func needed(_ what: String) throws(NotUnderstood) -> String {
             guard !rest.isEmpty else {
-                throw NotUnderstood(description: "Type \(word) and \(what).")
+                throw NotUnderstood(
+                    description: "The word \(word) needs more; type \(word) and \(what).")
             }
             return rest
         }
@@ -67,7 +68,8 @@ enum Command: Hashable, Sendable {
             case "planning": self = .planning
             case "shopping": self = .shopping
             default:
-                throw NotUnderstood(description: "Type mode planning or mode shopping.")
+                throw NotUnderstood(
+                    description: "There is no such mode; type mode planning or mode shopping.")
             }
         default:
             let plain: [String: Command] = [

@@ -26,7 +26,8 @@ extension ShoppingSession {
         let (listID, _) = try await openedList()
         if undoable.isEmpty { _ = try await showActivity() }
         guard let number = Int(text), undoable.indices.contains(number - 1) else {
-            throw CannotDo("Type activity, then undo and a number that it shows.")
+            throw CannotDo(
+                "No action was named by its number; type activity, then undo and a number.")
         }
         let line = undoable[number - 1]
         guard let action = line.undo else { throw CannotDo("This cannot be taken back.") }
@@ -85,7 +86,9 @@ extension ShoppingSession {
             group.map { ListText.oneLine($0.name) }.joined(separator: " = ")
         }
         guard merging else {
-            return (lines + ["Type merge to keep the first of each."]).joined(separator: "\n")
+            let advice =
+                "These items are on the list more than once; merge keeps the first of each."
+            return (lines + [advice]).joined(separator: "\n")
         }
         try await store.perform(groups.flatMap { list.merging($0) }, in: listID)
         await refresh()
@@ -112,7 +115,9 @@ extension ShoppingSession {
         guard let (left, right) = Command.cuts(text, at: "is").last,
             let number = Int(right), Quantity.range.contains(number)
         else {
-            throw CannotDo("Type count ITEM is NUMBER, from 1 to \(Quantity.range.upperBound).")
+            throw CannotDo(
+                "No count from 1 to \(Quantity.range.upperBound) was named; type count ITEM is NUMBER."
+            )
         }
         let item = try ItemFinder(items: list.items, numberedIDs: numberedItemIDs).item(left)
         try await store.perform([.quantity(itemID: item.id, number)], in: listID)
@@ -150,7 +155,9 @@ extension ShoppingSession {
     func choose(_ text: String) async throws -> String {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace)
         guard words.allSatisfy({ ["adds", "ticks", "nothing"].contains($0) }) else {
-            throw CannotDo("Type notify adds, notify ticks, notify adds ticks or notify nothing.")
+            throw CannotDo(
+                "There is no such notification; type notify adds, notify ticks, notify adds ticks "
+                    + "or notify nothing.")
         }
         let choice = NotificationChoice(
             tellsAdds: words.contains("adds"), tellsTicks: words.contains("ticks"))
@@ -174,7 +181,7 @@ extension ShoppingSession {
         }
         let pending = try await store.status().pendingCount
         guard ["", "anyway"].contains(text) else {
-            throw CannotDo("Type signout, or signout anyway.")
+            throw CannotDo("You are still signed in; type signout, or signout anyway.")
         }
         do {
             let lost = try await store.signOut(sendingFirst: text.isEmpty)

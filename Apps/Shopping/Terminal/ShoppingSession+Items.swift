@@ -58,7 +58,9 @@ extension ShoppingSession {
         let names = Command.parts(typed).map {
             String($0.prefix(ShoppingLimits.nameCharacters))
         }
-        guard !names.isEmpty else { throw CannotDo("Type add and what to buy.") }
+        guard !names.isEmpty else {
+            throw CannotDo("Nothing to buy was named; type add and what to buy.")
+        }
         try await perform([.add(names: names, afterItemID: afterItemID)], listID)
         return names.map { "\(ListText.oneLine($0)) added (\(catalogue.aisle(of: $0).name))." }
             .joined(separator: "\n")
@@ -99,7 +101,9 @@ extension ShoppingSession {
     func rename(_ text: String) async throws -> String {
         let (listID, list) = try await openedList()
         let cuts = Command.cuts(text, at: "to")
-        guard let last = cuts.first else { throw CannotDo("Type rename ITEM to NEW NAME.") }
+        guard let last = cuts.first else {
+            throw CannotDo("No new name was given; type rename ITEM to NEW NAME.")
+        }
         let finder = finder(list)
         // A name may have "to" in it: the cut whose left side is an item is the right one.
         for (left, right) in cuts {
@@ -123,7 +127,8 @@ extension ShoppingSession {
             return "\(ListText.oneLine(item.name)) moved to the start."
         }
         guard let (left, right) = Command.cuts(text, at: "after").last else {
-            throw CannotDo("Type move ITEM after OTHER ITEM, or move ITEM first.")
+            throw CannotDo(
+                "No new place was named; type move ITEM after OTHER ITEM, or move ITEM first.")
         }
         let (item, other) = (try finder.item(left), try finder.item(right))
         guard item.id != other.id else { throw CannotDo("An item cannot follow itself.") }

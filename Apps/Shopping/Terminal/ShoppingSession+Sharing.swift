@@ -102,7 +102,8 @@ extension ShoppingSession {
             "read": (.read, false), "write": (.write, false),
         ]
         guard let (access, takesRequests) = words[text.lowercased()] else {
-            throw CannotDo("Type link closed, link ask, link read or link write.")
+            throw CannotDo(
+                "There is no such link; type link closed, link ask, link read or link write.")
         }
         let sharing = try await needingService {
             try await self.store.setLink(access, takesRequests: takesRequests, of: listID)
@@ -148,7 +149,7 @@ extension ShoppingSession {
 
     func join(_ text: String) async throws -> String {
         guard let link = URL(string: text), link.scheme != nil else {
-            throw CannotDo("Type join and the link that you were sent.")
+            throw CannotDo("This is not a link; type join and the link that you were sent.")
         }
         let listID = try await needingService { try await self.store.join(link) }
         await open(listID)
@@ -157,7 +158,7 @@ extension ShoppingSession {
 
     func askToJoin(_ text: String) async throws -> String {
         guard let link = URL(string: text), link.scheme != nil else {
-            throw CannotDo("Type ask and the link that you were sent.")
+            throw CannotDo("This is not a link; type ask and the link that you were sent.")
         }
         try await needingService { try await self.store.askToJoin(link) }
         return "The owner is asked. When you are let in, type join and the link."

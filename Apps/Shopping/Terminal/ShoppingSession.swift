@@ -78,7 +78,8 @@ actor ShoppingSession {
             for line in lines { terminal.announce(line) }
             terminal.announce(
                 openListID == nil && wantedTitle == nil
-                    ? "Type new and a title to make a list, or help." : "Type help for help.")
+                    ? "No list is open; type new and a title to make one, or help."
+                    : "The word help shows the commands.")
         }
         if account.localOnlyReason == nil {
             if !isOnline { await store.setOnline(false) }

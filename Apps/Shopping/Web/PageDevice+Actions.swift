@@ -74,7 +74,7 @@ extension PageDevice {
 
     private func create(_ text: String) async throws -> String? {
         let title = Self.trimmed(text)
-        guard !title.isEmpty else { throw CannotDo("Give the list a name.") }
+        guard !title.isEmpty else { throw CannotDo("The list has no name; type one.") }
         await open(try await store.create(title: title))
         return nil
     }
@@ -87,7 +87,7 @@ extension PageDevice {
 
     private func named(_ text: String) throws -> String {
         let name = Self.trimmed(text)
-        guard !name.isEmpty else { throw CannotDo("Type a name.") }
+        guard !name.isEmpty else { throw CannotDo("The name is empty; type one.") }
         return name
     }
 
@@ -98,7 +98,9 @@ extension PageDevice {
         switch action {
         case .add(let text):
             let names = PastedText(text.split(separator: ";").joined(separator: "\n")).names
-            guard !names.isEmpty else { throw CannotDo("Type what to buy.") }
+            guard !names.isEmpty else {
+                throw CannotDo("Nothing to buy was named; type what to buy.")
+            }
             return [.add(names: names, afterItemID: list.items.last?.id)]
         case .tick(let itemID): return [.tick(itemID: itemID)]
         case .untick(let itemID): return [.untick(itemID: itemID)]
@@ -116,7 +118,8 @@ extension PageDevice {
             return [.rename(itemID: itemID, name: try named(name))]
         case .count(let itemID, let number):
             guard Quantity.range.contains(number) else {
-                throw CannotDo("Type how many, from 1 to \(Quantity.range.upperBound).")
+                throw CannotDo(
+                    "\(number) is not a count; type one from 1 to \(Quantity.range.upperBound).")
             }
             return [.quantity(itemID: itemID, number)]
         case .note(let itemID, let text):

@@ -45,7 +45,8 @@ extension PageDevice {
                     "A picture has at most \(ShoppingLimits.pictureBytes / 1_048_576) MB.")
             }
             guard PictureKind(bytes) != nil else {
-                throw CannotDo("Choose a picture: JPEG, PNG, GIF or WebP.")
+                throw CannotDo(
+                    "This file is not a picture; choose a JPEG, PNG, GIF or WebP.")
             }
             let file = self.temporaryFile()
             // A leftover in the temporary folder is its owner's alone, and the system's to remove.

@@ -47,7 +47,8 @@ extension PageDevice {
         case .invite(let text):
             let addresses = text.split { $0.isWhitespace || $0 == ";" || $0 == "," }
             guard !addresses.isEmpty, addresses.allSatisfy({ $0.contains("@") }) else {
-                throw CannotDo("Type the e-mail addresses of the people to invite.")
+                throw CannotDo(
+                    "This is not an e-mail address; type those of the people to invite.")
             }
             try await store.invite(addresses.map(String.init), to: listID)
             return "Invited: \(addresses.joined(separator: ", ")). Send them the link."
@@ -81,7 +82,7 @@ extension PageDevice {
 
     private func link(_ text: String) throws -> URL {
         guard let link = URL(string: Self.trimmed(text)), link.scheme?.hasPrefix("http") == true
-        else { throw CannotDo("Paste the link that you were sent.") }
+        else { throw CannotDo("This is not a link; paste the one that you were sent.") }
         return link
     }
 

@@ -61,7 +61,10 @@ struct PageGuard: RouterMiddleware {
         }
         let shown = request.headers[.authorization] ?? ""
         guard shown.hasPrefix("Bearer "), secret.isSame(as: String(shown.dropFirst(7))) else {
-            return (.unauthorized, "Open the whole address that the app printed.")
+            return (
+                .unauthorized,
+                "The address lacks the app's secret; open the whole one that the app printed."
+            )
         }
         return nil
     }

@@ -76,7 +76,10 @@ package struct PageServer: Sendable {
             // A form of another page sends no picture as it is.
             guard request.headers[.contentType]?.hasPrefix("image/") == true,
                 let itemID = parameter("item", of: request)
-            else { throw HTTPError(.unsupportedMediaType, message: "Send a picture.") }
+            else {
+                throw HTTPError(
+                    .unsupportedMediaType, message: "The request has no picture; send an image.")
+            }
             let bytes = try await body(of: request, upTo: ShoppingLimits.pictureBytes)
             return try json(
                 await device.setPicture(
@@ -115,7 +118,8 @@ package struct PageServer: Sendable {
     private func action(in request: Request) async throws -> PageRequest {
         // A form of another page has a type of its own.
         guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
-            throw HTTPError(.unsupportedMediaType, message: "Send JSON.")
+            throw HTTPError(
+                .unsupportedMediaType, message: "The request is not JSON; send it as JSON.")
         }
         let body = try await body(of: request, upTo: Self.bodyBytes)
         do {

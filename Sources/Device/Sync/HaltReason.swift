@@ -21,10 +21,11 @@ public enum HaltReason: Hashable, Sendable {
     /// This device could not read or write its own file.
     case localStorage(String)
 
-    /// One sentence for a person.
+    /// What happened and what to do, for a person.
     public var summary: String {
         switch self {
-        case .account: "Sign in to sync; your changes are kept on this device."
+        case .account:
+            "No account is signed in; sign in to sync. Your changes are kept on this device."
         case .otherAccount:
             "Another account is signed in; the changes of the former one are kept on this device."
         case .unclaimedRecords:

@@ -120,7 +120,9 @@ public struct SyncSession: Sendable {
     ) -> SyncStep {
         if let halt { return .halted(halt) }
         guard isEnabled else { return .rest(untilUptimeSeconds: nil) }
-        precondition(operation == nil, "Tell the session how its operation ended before the next.")
+        precondition(
+            operation == nil,
+            "The session's operation has not ended; tell the session how it ended, then ask again.")
         resumeSaves(at: uptimeSeconds)
         if let nextFetchUptimeSeconds, nextFetchUptimeSeconds <= uptimeSeconds {
             fetchIsDue(at: uptimeSeconds)

@@ -21,7 +21,8 @@ import Testing
     @Test(arguments: [
         ("bread", "\"bread\" may be \"Rye Bread\", \"White Bread\"; type show and use a number."),
         ("tea", "There is no item \"tea\" on this list."), ("2", "Number 2 was removed meanwhile."),
-        ("3", "There was no number 3 when the list was last shown."), ("", "Name an item."),
+        ("3", "There was no number 3 when the list was last shown."),
+        ("", "No item was named; give its name or its number."),
     ])
     func ambiguousOrMissingItemThrowsReason(text: String, sentence: String) {
         #expect(throws: ItemFinder.NotFound(description: sentence)) { try finder.item(text) }

@@ -170,7 +170,7 @@ import Testing
         var model = model()
         model.close()
         #expect(text(model)[0] == "No list is open")
-        #expect(text(model)[1].hasPrefix("Type :open"))
+        #expect(text(model)[1].hasPrefix("No list is open; type :open"))
         #expect(model.press(.character(" ")) == nil && model.press(.character("d")) == nil)
         for key in [ScreenKey.down, .end, .pageUp] { #expect(model.press(key) == nil) }
         model.receive(ListScreen(list: list([alice.add("Eggs", after: nil, at: 1)]), deviceID: "t"))

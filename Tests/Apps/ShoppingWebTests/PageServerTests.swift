@@ -151,7 +151,10 @@ struct PageServerTests {
                 let answer = try await page.answer(
                     "/api/actions", method: .POST, secret: shown, body: .bytes(json))
                 #expect(answer.status == 401)
-                #expect(answer.text == "Open the whole address that the app printed.\n")
+                #expect(
+                    answer.text
+                        == "The address lacks the app's secret; open the whole one that the app "
+                        + "printed.\n")
             }
             // Neither a cookie nor the address itself lets in.
             let answers = [

@@ -116,7 +116,7 @@ public struct SharingRefused: Error, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
-        case .noAccount: "Sign in first: only who has an account can share lists."
+        case .noAccount: "Nobody is signed in; sign in first, because sharing needs an account."
         case .accountUnknown:
             "The service does not say now whether you are signed in; try again when it can be reached."
         case .sharedAlready: "\(detail) is shared already; invite people, or send them its link."

@@ -63,7 +63,9 @@ extension ScreenModel {
 
     private var listLines: [Line] {
         guard hasList else {
-            return [Line(text: "Type :open and a title, or :new and a title; q leaves.")]
+            return [
+                Line(text: "No list is open; type :open or :new and a title, or q to leave.")
+            ]
         }
         var lines: [Line] = screen.notices.map {
             Line(text: "+ \($0.text) (added by \($0.addedBy))", style: .notice)

@@ -11,7 +11,7 @@ extension ScreenModel {
         case .pageDown: moveOnSheet(10)
         case .delete, .backspace, .character("d"):
             guard let number = personNumber else {
-                message = "Choose a person with Up and Down."
+                message = "No person is chosen; choose one with Up and Down."
                 return nil
             }
             begin("dismiss \(number)")

@@ -19,7 +19,9 @@ extension CacheStatus {
         if !isEnabled { return "Syncing is off." + waiting }
         if isStorageFull { return "This device is full; make room to go on." + waiting }
         if !isNetworkReachable { return "Offline." + waiting }
-        if zonesAwaitingUpdate > 0 { return "Update the app to sync everything." + waiting }
+        if zonesAwaitingUpdate > 0 {
+            return "A newer app has written records; update this one to sync everything." + waiting
+        }
         if attentionCount > 0 {
             let refused =
                 attentionCount == 1

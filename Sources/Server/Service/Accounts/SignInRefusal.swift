@@ -60,7 +60,8 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         .busy, "Many people are signing in. Try again in a few seconds.", retryAfterSeconds: 5)
     static let disabled = Self(
         .disabled, "This account is disabled. Ask the operator of the service.")
-    static let badEmailAddress = Self(.badInput, "Type an e-mail address such as ida@example.org.")
+    static let badEmailAddress = Self(
+        .badInput, "This is not an e-mail address. Type one such as ida@example.org.")
     static let badPassword = Self(.badInput, "A password has 8 to 256 characters.")
     static let badName = Self(.badInput, "A name has at most 100 characters.")
     static let taken = Self(

@@ -39,7 +39,8 @@ import Testing
         #expect(status.lastFetchMilliseconds == fetched && status.lastSendMilliseconds == sent)
         #expect(
             status.line
-                == "Sign in to sync; your changes are kept on this device. 1 change waits on this device."
+                == "No account is signed in; sign in to sync. Your changes are kept on this device. "
+                + "1 change waits on this device."
         )
         try phone.restart()
         #expect(try await phone.cache.status().account == .noAccount)

@@ -71,7 +71,9 @@ import Testing
         let status = try await old.cache.status()
         #expect(status.zonesAwaitingUpdate == 1 && status.summary == "Update")
         #expect(
-            status.line == "Update the app to sync everything. 1 change waits on this device.")
+            status.line
+                == "A newer app has written records; update this one to sync everything. "
+                + "1 change waits on this device.")
         guard
             case .newerRecords(CKRecordZone.ID(.list), "Item", true) = try await old.cache.reports()
                 .first?.event
