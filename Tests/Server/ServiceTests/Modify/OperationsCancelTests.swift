@@ -21,7 +21,7 @@ import Testing
                 [
                     hut(.create, "hut", [beds(2)]),
                     share(
-                        .create, "S", of: "hut", permission: .none,
+                        .create, "S", of: "hut", permission: SharePermission.none,
                         participants: [
                             invited("Bo@example.org", .readWrite), invited(people.cy),
                         ]),
