@@ -22,6 +22,7 @@
         static func documented() throws -> String {
             let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent()
             let page = try String(
                 contentsOf: root.appendingPathComponent("Documentation/Operations.md"),
                 encoding: .utf8)

@@ -6,7 +6,8 @@ struct DocumentSymbolTests {
     /// The programs' sources in one text, without the spaces in which format differs.
     private static func programs() throws -> String {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Documents/DocumentPrograms")
+            .deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Documents/DocumentPrograms")
         return try ["Memo", "Tasks"].flatMap { name -> [String] in
             let part = folder.appendingPathComponent(name)
             return try FileManager.default.contentsOfDirectory(atPath: part.path).sorted()

@@ -12,7 +12,7 @@ import Testing
     /// Made by the release of November 2026, which wrote format 2.
     private static let fixture = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/Formats/2026-11/cache.sqlite")
+        .deletingLastPathComponent().appendingPathComponent("Fixtures/Formats/2026-11/cache.sqlite")
 
     private static let notes = ZoneID(name: "Notes")
 
