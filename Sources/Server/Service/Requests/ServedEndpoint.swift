@@ -44,24 +44,6 @@ public struct EndpointRules<E: ServedEndpoint>: Sendable {
     let link: @Sendable (inout E.Answer, inout AssetLinks) -> Void
 }
 
-/// Whether a request may come again, and the caller with it.
-public enum EndpointEffect: Hashable, Sendable {
-    /// A signed request may be repeated: it only reads, or its first outcome is known.
-    case idempotent
-    /// A signed request is accepted once.
-    case once
-    /// As ``once``, and the caller's web-auth token is invalid afterwards.
-    case endsSession
-}
-
-/// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.
-public enum EndpointAccess: Hashable, Sendable {
-    /// An API token is enough to read the public database.
-    case read
-    /// A user, whichever the database.
-    case user
-}
-
 /// An endpoint's answer, and the caller's next web-auth token.
 public struct ServedAnswer<Answer: WireValue>: Hashable, Sendable {
     public var answer: Answer
