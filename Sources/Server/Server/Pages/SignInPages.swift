@@ -8,7 +8,7 @@ import StratusWire
 
 /// The pages on which people sign in, create an account and sign out.
 ///
-/// A form is accepted only with its sealed token, with the cookie that belongs to the token, and from a page of our own
+/// A form is accepted only with its signed token, with the cookie that belongs to the token, and from a page of our own
 /// origin (Decisions/0008).
 struct SignInPages: Sendable {
     let routes: Routes

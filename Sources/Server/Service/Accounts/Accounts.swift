@@ -108,7 +108,7 @@ public final class Accounts: Sendable {
             wantsExtensions: credentials.wantsExtensions, session: session.row.identifier)
         let next = WebAuthToken(
             session: session.row.identifier, issuedMilliseconds: settings.world.nowMilliseconds())
-        return Admitted(caller: caller, rotatedWebAuthToken: next.text(sealedBy: signer))
+        return Admitted(caller: caller, rotatedWebAuthToken: next.text(signedBy: signer))
     }
 
     private func lifetimeMilliseconds(_ session: SessionRow) -> Int64 {
@@ -283,7 +283,7 @@ public final class Accounts: Sendable {
         try await directory.put(session)
         let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
         return SignIn(
-            webAuthToken: token.text(sealedBy: signer), userRecordName: userRecordName,
+            webAuthToken: token.text(signedBy: signer), userRecordName: userRecordName,
             session: session.identifier)
     }
 

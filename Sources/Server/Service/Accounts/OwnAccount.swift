@@ -49,7 +49,7 @@ struct AccountDesk: Sendable {
             secret: secret, issuedMilliseconds: now)
         return OwnAccount(
             user: user, sessions: try await directory.sessions(of: user.recordName),
-            proof: proof.text(sealedBy: try await signerSource.signer()))
+            proof: proof.text(signedBy: try await signerSource.signer()))
     }
 
     /// Ends one of the account's sessions. A session of another account is left alone.

@@ -60,7 +60,7 @@ struct SignInCounter: Sendable {
             address: address, apiToken: apiToken,
             origin: credentials.origin.map { String($0.prefix(255)) },
             issuedMilliseconds: settings.world.nowMilliseconds())
-        return "/auth/sign-in?request=" + request.text(sealedBy: try await signerSource.signer())
+        return "/auth/sign-in?request=" + request.text(signedBy: try await signerSource.signer())
     }
 
     /// Reads the contents of a redirectURL.
@@ -164,7 +164,7 @@ struct SignInCounter: Sendable {
     func formToken(secret: String?) async throws -> (token: String, secret: String) {
         let secret = secret.flatMap { $0.utf8.count == 32 ? $0 : nil } ?? settings.newIdentifier()
         let token = FormToken(secret: secret, issuedMilliseconds: settings.world.nowMilliseconds())
-        return (token.text(sealedBy: try await signerSource.signer()), secret)
+        return (token.text(signedBy: try await signerSource.signer()), secret)
     }
 
     /// Whether a form came from a page of this service, in the browser that got the page.

@@ -4,9 +4,9 @@ import StratusStorage
 
 /// The proof of a sign-in: it is sent with each request and replaced with every answer.
 ///
-/// Format 1, before sealing: the byte 1, the session's identifier as a counted string, and the time of issue in
+/// Format 1, before signing: the byte 1, the session's identifier as a counted string, and the time of issue in
 /// milliseconds since 1970 as eight bytes. The text is URL-safe base64.
-struct WebAuthToken: SealedText, Hashable {
+struct WebAuthToken: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.webAuthToken
     static let isInAddresses = true
 
@@ -34,10 +34,10 @@ extension WebAuthToken {
 /// The contents of a redirectURL, from the refused request to the sign-in page and back: the container, environment and
 /// API token for which a person signs in.
 ///
-/// Format 1, before sealing: the byte 1, container, environment and API token as counted strings, the origin of the
+/// Format 1, before signing: the byte 1, container, environment and API token as counted strings, the origin of the
 /// page that asked as an optional string, and the time of issue in milliseconds since 1970 as eight bytes. The text is
 /// URL-safe base64.
-struct SignInRequest: SealedText, Hashable, Sendable {
+struct SignInRequest: SignedText, Hashable, Sendable {
     static let purpose = TokenSigner.Purpose.signInRequest
     static let isInAddresses = true
 
@@ -73,9 +73,9 @@ extension SignInRequest {
 
 /// Shows that a form was filled in on a page of this service, in the browser that got the page.
 ///
-/// The page's form contains the sealed token, and its cookie the secret in it: another site can neither read the one
+/// The page's form contains the signed token, and its cookie the secret in it: another site can neither read the one
 /// nor set the other.
-struct FormToken: SealedText, Hashable {
+struct FormToken: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.formToken
     static let isInAddresses = true
 
@@ -101,9 +101,9 @@ extension FormToken {
 /// It is only in the page's forms, is bound to the browser's cookie, and is valid until the password changes: no page
 /// of an account has an address that could be opened again.
 ///
-/// Format 1, before sealing: the byte 1, the user's record name, the mark of the password and the secret of the cookie
+/// Format 1, before signing: the byte 1, the user's record name, the mark of the password and the secret of the cookie
 /// as counted strings, and the time of issue in milliseconds since 1970 as eight bytes.
-struct AccountProof: SealedText, Hashable {
+struct AccountProof: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.accountProof
     static let isInAddresses = true
     /// Seconds for which a page of an account is valid.

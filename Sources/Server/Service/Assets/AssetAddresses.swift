@@ -1,12 +1,12 @@
 import StratusRecords
 import StratusStorage
 
-/// Where an asset may be uploaded: the sealed part of the address that `assets/upload` answers.
+/// Where an asset may be uploaded: the signed part of the address that `assets/upload` answers.
 ///
-/// Format 1, before sealing: the byte 1, the database, the zone's name, the user, and the end of its validity in
+/// Format 1, before signing: the byte 1, the database, the zone's name, the user, and the end of its validity in
 /// milliseconds since 1970. It does not identify any content, so it cannot be used to test whether the service has
 /// some.
-struct UploadAddress: SealedText, Hashable {
+struct UploadAddress: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.uploadAddress
     static let isInAddresses = true
     static let path = "/assets/put/"
@@ -36,12 +36,12 @@ extension UploadAddress {
     }
 }
 
-/// Where an asset can be fetched: the sealed part of a `downloadURL`.
+/// Where an asset can be fetched: the signed part of a `downloadURL`.
 ///
-/// Format 1, before sealing: the byte 1, the database, the blob's digest and generation, and the end of its validity in
+/// Format 1, before signing: the byte 1, the database, the blob's digest and generation, and the end of its validity in
 /// milliseconds since 1970. Format 2 adds the file's name. It is given to callers who may read a record that holds the
 /// asset.
-struct DownloadAddress: SealedText, Hashable {
+struct DownloadAddress: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.downloadAddress
     static let isInAddresses = true
     static let path = "/assets/get/"
@@ -74,10 +74,10 @@ extension DownloadAddress {
 
 /// The proof that a client had the bytes of an asset: with it, a record can be saved with the asset.
 ///
-/// Bound to the database, the zone of the later save and the user. Format 1, before sealing: the byte 1, the database's
+/// Bound to the database, the zone of the later save and the user. Format 1, before signing: the byte 1, the database's
 /// mark, the zone's name, the user, the content's digest, and the end of its validity in milliseconds since 1970.
 /// Format 2 adds the file's name.
-struct UploadReceipt: SealedText, Hashable {
+struct UploadReceipt: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.assetReceipt
     static let isInAddresses = false
     private static let markBytes = 16

@@ -74,7 +74,7 @@ public struct AssetLinks {
         let text = DownloadAddress(
             database: key.database, blob: key.blob, endMilliseconds: endMilliseconds,
             fileName: key.fileName
-        ).text(sealedBy: signer)
+        ).text(signedBy: signer)
         var writer = JSONWriter(reservingBytes: 512)
         writer.string(context.origin + DownloadAddress.path + text + "/${f}")
         let address = writer.finish()

@@ -79,7 +79,7 @@ struct AssetTransfer: Sendable {
             endMilliseconds: settings.world.nowMilliseconds()
                 + Int64(settings.limits.assetReceiptSeconds * 1_000),
             fileName: fileName
-        ).text(sealedBy: signer)
+        ).text(signedBy: signer)
         return AssetsUpload.Uploaded(singleFile: asset)
     }
 

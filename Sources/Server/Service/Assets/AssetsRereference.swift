@@ -71,7 +71,7 @@ private struct NewReceipts {
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: zone.database), zoneName: zone.name, user: user,
             sha256: blob.sha256, endMilliseconds: endMilliseconds, fileName: asset.fileName
-        ).text(sealedBy: signer)
+        ).text(signedBy: signer)
         asset.fileName = nil
         return asset
     }

@@ -19,7 +19,7 @@ extension AssetsUpload: ServedEndpoint {
             database: zone.database, zoneName: zone.name, user: try call.context.user(),
             endMilliseconds: call.context.nowMilliseconds
                 + Int64(call.context.limits.uploadAddressSeconds * 1_000)
-        ).text(sealedBy: signer)
+        ).text(signedBy: signer)
         return Answer(
             call.request.tokens.map { item in
                 if let error = objection(to: item) {

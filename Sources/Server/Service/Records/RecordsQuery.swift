@@ -111,7 +111,7 @@ extension RecordsQuery: ServedEndpoint {
             continuationMarker: try page.next.map {
                 try ContinuationMarker(
                     database: database, query: mark, position: $0
-                ).text(sealedBy: signer)
+                ).text(encryptedBy: signer)
             },
             syncToken: token)
     }

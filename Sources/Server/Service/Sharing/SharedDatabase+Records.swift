@@ -135,7 +135,7 @@ extension RecordDictionary {
 
 /// Where a query over several owners' zones continues: within an owner's zones, or after them.
 ///
-/// Base64 of the counted owner and the optional marker of that owner's part, which is sealed itself: a forged one only
+/// Base64 of the counted owner and the optional marker of that owner's part, which is encrypted itself: a forged one only
 /// gets what the query answers anyway.
 private struct SharedContinuation {
     var owner: String

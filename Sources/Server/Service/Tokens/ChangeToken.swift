@@ -5,7 +5,7 @@ import StratusStorage
 /// A device's position in the changes of a zone or of a database: opaque to the device, authenticated, and not stored
 /// by the service.
 ///
-/// Format 3, before sealing: the byte 3, the kind's byte, 16 bytes that identify the database; then, as compact numbers
+/// Format 3, before signing: the byte 3, the kind's byte, 16 bytes that identify the database; then, as compact numbers
 /// (``ByteWriter/write(compact:)``), zone key, zone generation, the mark of the access, cursor, the version through
 /// which tombstones are skipped, the two bounds of a newest-first fetch, and the time of issue in milliseconds since
 /// 1970; then the epochs (``TokenEpochs``). The text is base64.
@@ -13,7 +13,7 @@ import StratusStorage
 /// Format 2, which is still read: the byte 2, kind and database as above; then zone key, zone generation, mark
 /// of the access, number and identifier of the epoch, cursor and the rest up to the time of issue, big-endian,
 /// eight bytes each.
-struct ChangeToken: SealedText, Hashable {
+struct ChangeToken: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.changeToken
     static let isInAddresses = false
 

@@ -38,7 +38,7 @@ struct ChangeTokens {
             skipTombstonesThrough: skipTombstonesThrough, reverse: reverse,
             issuedMilliseconds: nowMilliseconds)
         token.epochs = try history.epochs(of: zone.key, through: token.version)
-        return token.text(sealedBy: signer)
+        return token.text(signedBy: signer)
     }
 
     func databaseToken(cursor: Int64, skipTombstonesThrough: Int64 = 0) throws -> String {
@@ -48,7 +48,7 @@ struct ChangeTokens {
             skipTombstonesThrough: skipTombstonesThrough, reverse: nil,
             issuedMilliseconds: nowMilliseconds)
         token.epochs = try history.epochs(of: nil, through: token.version)
-        return token.text(sealedBy: signer)
+        return token.text(signedBy: signer)
     }
 
     /// Reads a zone's token.

@@ -8,7 +8,7 @@ import StratusWire
 /// Where a page of a query ended: the position of its last record, so that records that are added or removed between
 /// two pages do not cause others to be repeated or left out. A restart does not matter.
 ///
-/// Format 2, before sealing: the byte 2, 16 bytes that identify the database, 16 for the query, its zone and the
+/// Format 2, before encryption: the byte 2, 16 bytes that identify the database, 16 for the query, its zone and the
 /// caller, the numbers of the index and of its stretch as two bytes each, zone name and record name as counted strings,
 /// the number of keys as two bytes, and the keys as counted bytes. The text is base64. It is encrypted, since a page
 /// may end at a record that the caller may not see.
@@ -33,7 +33,7 @@ struct ContinuationMarker: Hashable {
         return Array(SHA256.hash(data: writer.bytes).prefix(markBytes))
     }
 
-    func text(sealedBy signer: TokenSigner) throws -> String {
+    func text(encryptedBy signer: TokenSigner) throws -> String {
         var writer = ByteWriter()
         writer.write(Self.format)
         writer.write(raw: database)
@@ -55,8 +55,8 @@ extension ContinuationMarker {
         text: String, signer: TokenSigner, database: [UInt8], query: [UInt8], keys: Int
     ) throws {
         let foreign = ServiceError.foreignMarker
-        guard let sealed = Base64.bytes(text),
-            let bytes = signer.revealed(sealed, for: .continuationMarker)
+        guard let encrypted = Base64.bytes(text),
+            let bytes = signer.revealed(encrypted, for: .continuationMarker)
         else { throw foreign }
         do {
             var reader = ByteReader(bytes)
@@ -76,7 +76,7 @@ extension ContinuationMarker {
             guard Int(count) == keys else { throw foreign }
             for _ in 0..<keys { position.place.keys.append(try reader.counted()) }
         } catch is ByteReader.Malformed {
-            // Sealed by this service but malformed: a format of another version.
+            // Encrypted by this service but malformed: a format of another version.
             throw foreign
         }
     }

@@ -8,7 +8,7 @@ import Crypto
 
 /// Authenticates the tokens that the service issues and reads back, so that it need not store them.
 ///
-/// A sealed token is its bytes followed by the first 16 bytes of HMAC-SHA256 over purpose and bytes,
+/// A signed token is its bytes followed by the first 16 bytes of HMAC-SHA256 over purpose and bytes,
 /// so a token of one kind never passes for another.
 struct TokenSigner: Sendable {
     /// The use of a token. The raw value is part of what is authenticated.
@@ -39,16 +39,16 @@ struct TokenSigner: Sendable {
         keyed = HMAC<SHA256>(key: self.key)
     }
 
-    func sealed(_ bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
+    func signed(_ bytes: [UInt8], for purpose: Purpose) -> [UInt8] {
         bytes + code(bytes[...], purpose)
     }
 
-    /// The bytes that were sealed; nil when they were not sealed by this service, or were changed.
-    func opened(_ sealed: [UInt8], for purpose: Purpose) -> [UInt8]? {
-        guard sealed.count > Self.codeBytes else { return nil }
-        let bytes = sealed.dropLast(Self.codeBytes)
+    /// The bytes that were signed; nil when they were not signed by this service, or were changed.
+    func verified(_ signed: [UInt8], for purpose: Purpose) -> [UInt8]? {
+        guard signed.count > Self.codeBytes else { return nil }
+        let bytes = signed.dropLast(Self.codeBytes)
         // Compared in constant time, so that the time reveals nothing about the right code.
-        let difference = zip(code(bytes, purpose), sealed.suffix(Self.codeBytes))
+        let difference = zip(code(bytes, purpose), signed.suffix(Self.codeBytes))
             .reduce(0) { $0 | ($1.0 ^ $1.1) }
         return difference == 0 ? Array(bytes) : nil
     }

@@ -195,7 +195,7 @@ import Testing
             ] {
                 writer.write(number: number)
             }
-            return Base64.text(signer.sealed(writer.bytes, for: .changeToken))
+            return Base64.text(signer.signed(writer.bytes, for: .changeToken))
         }
         let page = try await alice.page("Trips", since: token(epoch, 1))
         #expect(page.records.compactMap(\.name) == ["b"])
