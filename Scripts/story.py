@@ -63,23 +63,23 @@ class Program:
                 env={**os.environ, **(environment or {})}, preexec_fn=end_with_parent)
         self.lines = []  # (seconds, text)
         self.has_ended = False
-        self.news = threading.Condition()
+        self.arrival = threading.Condition()
         threading.Thread(target=self._read, daemon=True).start()
         Program.running.append(self)
 
     def _read(self):
         for line in self.process.stdout:
-            with self.news:
+            with self.arrival:
                 self.lines.append((time.monotonic(), line.decode("utf-8").rstrip("\n")))
-                self.news.notify_all()
-        with self.news:
+                self.arrival.notify_all()
+        with self.arrival:
             self.has_ended = True
-            self.news.notify_all()
+            self.arrival.notify_all()
 
     def line(self, test, since, seconds, what):
         """Waits for a line after the given number of lines; its index."""
         deadline = time.monotonic() + seconds
-        with self.news:
+        with self.arrival:
             index = since
             while True:
                 while index < len(self.lines):
@@ -88,7 +88,7 @@ class Program:
                     index += 1
                 if self.has_ended:
                     raise Failure(f"{self.name} ended before {what}. {self.last_error()}")
-                if not self.news.wait(max(0, deadline - time.monotonic())):
+                if not self.arrival.wait(max(0, deadline - time.monotonic())):
                     if time.monotonic() >= deadline:
                         raise Failure(f"{self.name}: no sign of {what} in {seconds} s. "
                                       + self.last_error())
@@ -138,7 +138,7 @@ class Device(Program):
 
     def tell(self, command):
         """Types a command; its answer's lines."""
-        with self.news:
+        with self.arrival:
             start = len(self.lines)
         try:
             self.process.stdin.write((command + "\n").encode("utf-8"))
@@ -202,12 +202,12 @@ class Story:
         self.times.append((what, seconds))
         self.say(f"{what}: {seconds:.2f} s")
 
-    def change(self, what, source, command, target, news):
+    def change(self, what, source, command, target, sentence):
         """Does something on one device and measures when the other one tells of it."""
         since = len(target.lines)
         start = time.monotonic()
         source.tell(command)
-        self.took(what, target.seen(news, since) - start)
+        self.took(what, target.seen(sentence, since) - start)
 
     def both_equal(self, why):
         until(lambda: self.phone.items() == self.tablet.items(), why)

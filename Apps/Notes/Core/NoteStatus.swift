@@ -11,7 +11,7 @@ public struct NoteStatus: Hashable, Sendable {
     /// Nil until it was asked for.
     public var availability: CKAccountStatus?
     public var step = Step.local
-    /// What the app could not settle by itself, and what to do about it.
+    /// What the app could not resolve by itself, and what to do about it.
     public var error: String?
     /// Whether the note was removed from the cloud; it is still here.
     public var wasRemoved = false

@@ -14,7 +14,7 @@ public enum ShoppingLimits {
     /// Suggestions that one request returns at most.
     public static let suggestions = 20
     /// Changes kept for somebody who watches a store and does not look; the oldest give way.
-    public static let untoldChanges = 10_000
+    public static let bufferedChanges = 10_000
     /// Items bought longer ago than this are no longer shown: three hours, in milliseconds.
     public static let shownBoughtMilliseconds: Int64 = 3 * 3_600_000
     /// Older entries are compacted in the cloud, and a device that was away for longer fetches everything: 14 days, in

@@ -168,7 +168,7 @@ extension ShoppingStore {
                 ShoppingChange(
                     .trouble("A newer app has written to the lists; update this one to see all.")))
         case .editOverruled, .remoteEditOverruled, .editOfDeletedRecord, .reportsDropped:
-            // Only a root record can be edited twice; its title is settled by the journal.
+            // Only a root record can be edited twice; its title comes from the journal.
             break
         }
     }

@@ -12,7 +12,7 @@ import StratusCache
 /// person's other devices whenever there is a network.
 ///
 /// Each list is a zone with a root record and a record for each journal entry. Entries are only ever
-/// created, so they never conflict; the root record's title is settled by the latest edit.
+/// created, so they never conflict; the root record's title is that of the latest edit.
 ///
 /// ```swift
 /// let store = try await ShoppingStore.open(
@@ -243,11 +243,11 @@ public actor ShoppingStore {
 
     /// What comes from other devices and from the service, from now on.
     ///
-    /// At most ``ShoppingLimits/untoldChanges`` are kept for somebody who does not look.
+    /// At most ``ShoppingLimits/bufferedChanges`` are kept for somebody who does not look.
     public func changes() -> AsyncStream<ShoppingChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ShoppingChange.self,
-            bufferingPolicy: .bufferingNewest(ShoppingLimits.untoldChanges))
+            bufferingPolicy: .bufferingNewest(ShoppingLimits.bufferedChanges))
         observerCount += 1
         let key = observerCount
         observers[key] = continuation

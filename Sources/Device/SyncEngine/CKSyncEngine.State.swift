@@ -39,7 +39,7 @@ extension CKSyncEngine {
         private struct Content {
             var ledger: EngineLedger
             /// Whether the latest change has not been reported to the app yet.
-            var isUntold = false
+            var isUnreported = false
             /// Zones whose fetch began without a token and has not ended, each with a unique
             /// number.
             var fetchesFromBeginning: [ZoneID: Int] = [:]
@@ -150,7 +150,7 @@ extension CKSyncEngine {
         private func change(_ body: (inout EngineLedger) -> Bool) {
             let isChanged = content.withLock { content in
                 guard body(&content.ledger) else { return false }
-                content.isUntold = true
+                content.isUnreported = true
                 return true
             }
             if isChanged { changed.withLock { $0 }?() }
@@ -159,16 +159,16 @@ extension CKSyncEngine {
         /// Changes the ledger; the change is reported to the app later.
         func update<Value: Sendable>(_ body: (inout EngineLedger) -> Value) -> Value {
             content.withLock { content in
-                content.isUntold = true
+                content.isUnreported = true
                 return body(&content.ledger)
             }
         }
 
         /// The state that was not reported to the app yet, which counts as reported from now on.
-        func takeUntold() -> Serialization? {
+        func takeUnreported() -> Serialization? {
             content.withLock { content in
-                guard content.isUntold else { return nil }
-                content.isUntold = false
+                guard content.isUnreported else { return nil }
+                content.isUnreported = false
                 return Serialization(content.ledger)
             }
         }

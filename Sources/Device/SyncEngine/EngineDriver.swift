@@ -205,7 +205,7 @@ actor EngineDriver {
 
     /// Reports the state to the app, if it changed since the last report.
     func tellState(_ engine: CKSyncEngine) async {
-        guard let serialization = state.takeUntold() else { return }
+        guard let serialization = state.takeUnreported() else { return }
         await tell(.stateUpdate(.init(stateSerialization: serialization)), engine)
     }
 

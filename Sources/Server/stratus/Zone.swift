@@ -14,7 +14,7 @@ struct Zone: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a zone because its owner wants the app's data gone.",
             discussion: """
-                Devices are told that the zone was purged, and remove what they keep of it. Saving \
+                Devices are notified that the zone was purged, and remove what they keep of it. Saving \
                 into it fails as userDeletedZone until an app creates it again. The service may be \
                 running.
                 """)
@@ -28,7 +28,7 @@ struct Zone: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a zone because its owner's encrypted data cannot be read any more.",
             discussion: """
-                Devices are told that the encrypted data was reset, and may send what they keep \
+                Devices are notified that the encrypted data was reset, and may send what they keep \
                 once they have created the zone again. The service may be running.
                 """)
 

@@ -195,7 +195,7 @@ extension NamedLimit {
             "characters of a record's text in a notification"),
         .init(
             "gatheringSeconds", seconds: \.gatheringSeconds,
-            "how long changes are gathered after a device was told of a subscription"),
+            "how long changes are gathered after a device was notified of a subscription"),
         .init(
             "coalescingSeconds", seconds: \.coalescingSeconds,
             "the same for Apple's push service; at most this long while there is a backlog"),

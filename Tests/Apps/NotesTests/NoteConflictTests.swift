@@ -24,7 +24,7 @@ struct NoteConflictTests {
             #expect(await device.text == "absent-minded")
             #expect(await device.status.lines == ["In the cloud."])
         }
-        // Whoever settled it has the other text.
+        // Whoever resolved it has the other text.
         #expect(await order[1].app.copy.overruled == "in the aeroplane")
         #expect(await order[0].app.copy.overruled == nil)
     }

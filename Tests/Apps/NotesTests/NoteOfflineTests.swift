@@ -98,7 +98,7 @@ struct NoteOfflineTests {
         #expect(error.contains(refusal.words), "\(error)")
         #expect(await phone.text == "two")
         #expect(await phone.app.copy.isUnsaved)
-        // What the app can settle, or the person has settled, is not shown any more.
+        // What the app can resolve, or the person has resolved, is not shown any more.
         await phone.app.sync()
         #expect(await phone.status.lines == ["In the cloud."])
     }

@@ -84,7 +84,7 @@ import Testing
     @Test("What was written is read as the same value", arguments: examples)
     func writtenExampleReadsAsTheSameValue(example: Example) throws {
         let text = try Fixtures.bytes("Examples/\(example.name).json")
-        // Reading once settles what a request leaves open, such as a value's type.
+        // Reading once decides what a request leaves open, such as a value's type.
         let once = try example.rewrite(text, .standard)
         #expect(try example.rewrite(once, .standard) == once)
     }

@@ -29,7 +29,7 @@ final class ServerKeys: Sendable {
         var used: [Int64: [[UInt8]: Int]] = [:]
         var count = 0
         /// Per key: signatures up to this date were made before this process started.
-        var floors: [String: Int64] = [:]
+        var spentBefore: [String: Int64] = [:]
         /// Per key: the date that the directory has, or that is being written there.
         var spent: [String: Int64] = [:]
 
@@ -76,8 +76,8 @@ final class ServerKeys: Sendable {
         else { throw ServiceError.authenticationFailed }
         let identifier = key.row.identifier
         let mustWrite = try state.withLock { state -> Int64? in
-            let spentThrough = state.floors[identifier] ?? key.row.spentThroughMilliseconds
-            state.floors[identifier] = spentThrough
+            let spentThrough = state.spentBefore[identifier] ?? key.row.spentThroughMilliseconds
+            state.spentBefore[identifier] = spentThrough
             guard mayRepeat || date > spentThrough else {
                 throw ServiceError.authenticationFailed
             }

@@ -215,7 +215,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     }
 }
 
-/// An answered request. Taking the answer out also settles what it cost.
+/// An answered request. Taking the answer out also charges what it cost.
 package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     fileprivate let pipeline: RequestPipeline
     fileprivate let payer: Throttle.Sender

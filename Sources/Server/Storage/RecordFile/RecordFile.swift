@@ -60,6 +60,7 @@ enum RecordFile {
         ALTER TABLE zone ADD COLUMN encryption_scope TEXT NOT NULL DEFAULT 'PER_RECORD';
         """
 
+    /// A zone's purge horizon is the column `floor`, whose name is part of the format.
     private static let tables = """
         -- One row. version counts the changes of the database.
         CREATE TABLE history (

@@ -159,7 +159,7 @@ struct SignOutTests {
         #expect(refused.count == 1)
         #expect(refused.first?.sentence.hasPrefix("note much: ") == true)
         #expect(refused.first?.listID == weekly)
-        // It stands in the activity, once a day, also after it was settled and over a restart.
+        // It stands in the activity, once a day, also after it was resolved and over a restart.
         func errors(_ store: ShoppingStore) async throws -> [String] {
             ActivityHistory(try await store.activity(of: weekly)).lines.map(\.sentence)
                 .filter { $0.hasPrefix("The service refuses a change") }

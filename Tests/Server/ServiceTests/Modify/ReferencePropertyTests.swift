@@ -58,9 +58,9 @@ import Testing
             let state = try await store.state(of: zoneName)
             #expect(state.records == model.records, comment)
             #expect(state.holders == model.holders, comment)
-            let settled = try await store.version(of: zoneName)
-            #expect(settled == before.version + Int64(writes), comment)
-            model.version = settled
+            let version = try await store.version(of: zoneName)
+            #expect(version == before.version + Int64(writes), comment)
+            model.version = version
             #expect(model.violations.isEmpty, comment)
             guard zoneName == "Trips" else { continue }
             var moreComing = true
