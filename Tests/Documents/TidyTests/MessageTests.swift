@@ -23,12 +23,6 @@ import Testing
         "Unwrap", "Update", "Upload", "Use", "Wait", "Write",
     ]
 
-    /// What makes help, and what says which symbol a deprecated one became: commands are right there.
-    private static let helpCalls: Set<String> = [
-        "Argument", "ArgumentHelp", "CommandConfiguration", "Flag", "Option", "OptionGroup",
-        "available",
-    ]
-
     static let exceptions: [Exception] = [
         Exception(
             path: "Sources/Server/Service/Upkeep/Finding+Advice.swift", about: "“Restore”",
@@ -68,26 +62,8 @@ import Testing
         let text = file.code[index].text.reversed().drop { "\"#\n ".contains($0) }
         let goesOn = index + 1 < file.code.count && file.code[index + 1].text == "+"
         guard text.first == "." || goesOn else { return false }
-        return !helpCalls.contains(call(around: index, in: file) ?? "")
-    }
-
-    /// The word before the innermost open bracket.
-    private static func call(around index: Int, in file: SourceText) -> String? {
-        var depth = 0
-        for before in file.code.indices[..<index].reversed()
-        where file.code[before].kind == .symbol {
-            switch file.code[before].text {
-            case ")", "]", "}": depth += 1
-            case "(", "[", "{":
-                guard depth == 0 else {
-                    depth -= 1
-                    continue
-                }
-                return before > 0 ? file.code[before - 1].text : nil
-            default: continue
-            }
-        }
-        return nil
+        // Help, and what a deprecated symbol became: commands are right there.
+        return !file.isHelp(index) && file.call(around: index) != "available"
     }
 
     @Test func messageSaysWhatHappenedBeforeWhatToDo() {

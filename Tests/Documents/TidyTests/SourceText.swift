@@ -49,6 +49,33 @@ struct SourceText: Sendable {
         return nil
     }
 
+    /// The word before the innermost bracket that is open at `index` in `code`.
+    func call(around index: Int) -> String? {
+        var depth = 0
+        for before in code.indices[..<index].reversed() where code[before].kind == .symbol {
+            switch code[before].text {
+            case ")", "]", "}": depth += 1
+            case "(", "[", "{":
+                guard depth == 0 else {
+                    depth -= 1
+                    continue
+                }
+                return before > 0 ? code[before - 1].text : nil
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    /// Whether the string at `index` in `code` is help of a command.
+    func isHelp(_ index: Int) -> Bool {
+        code[index].kind == .string && Self.helpCalls.contains(call(around: index) ?? "")
+    }
+
+    private static let helpCalls: Set<String> = [
+        "Argument", "ArgumentHelp", "CommandConfiguration", "Flag", "Option", "OptionGroup",
+    ]
+
     /// The index in `code` of the brace that opens the body of the declaration at `start`; nil if it has
     /// none, as in a protocol.
     func body(of start: Int) -> Int? {

@@ -4,7 +4,8 @@ import Testing
 /// Words of this project's own where the field has one.
 @Suite struct WordTests {
     enum Place: CaseIterable {
-        case code, comments, documents
+        /// Help is the text of a command's help.
+        case code, comments, help, documents
     }
 
     struct Word {
@@ -34,21 +35,30 @@ import Testing
         Word("schema book", "schema cache"),
         Word("index book", "index manager"),
         Word("news", "outbox event, change, notification"),
-        Word("told", "notified", in: [.code]),
+        Word("told", "notified", in: [.code, .help]),
+        Word("untold", "unreported"),
         Word("index drive", "access path"),
         Word("ordered walk", "ordered index scan"),
         Word("repetition", "idempotency record, repeated request"),
         Word("repetitions", "idempotency records, repeated requests"),
         Word("remedy", "recovery action"),
+        Word("remedies", "recovery actions"),
         Word("law", "invariant"),
         Word("laws", "invariants"),
         Word("breach", "violation"),
         Word("breaches", "violations"),
         Word("floor", "purge horizon"),
+        Word("floors", "purge horizons"),
         Word("traces", "derived rows", in: [.code]),
         Word("knock", "rate check"),
+        Word("knocks", "rate checks"),
         Word("loop pause", "wake signal"),
-        Word("settle", "what it does: confirm, finish, resolve, decide …", in: [.code]),
+        Word("settle", "what it does: confirm, finish, resolve, decide …"),
+        Word("settles", "what it does: confirms, finishes, resolves, decides …"),
+        Word("settled", "what was done: confirmed, finished, resolved, decided …"),
+        Word("settling", "what it does: confirming, finishing, resolving, deciding …"),
+        Word("sealed text", "signed text"),
+        Word("sealed by", "signed by"),
         Word("house", "module"),
         Word("houses", "modules"),
         Word("wing", "side"),
@@ -57,18 +67,28 @@ import Testing
         Word("arrow", "dependency"),
         Word("arrows", "dependencies"),
         Word("street", "life of a change"),
+        Word("streets", "lives of a change"),
     ]
 
     static let exceptions: [Exception] = []
 
     static func violations(in file: SourceText) -> [Violation] {
-        file.tokens.flatMap { token in
+        let texts = file.tokens.flatMap { token in
             switch token.kind {
             case .word: violations(in: token.text, file.path, token.line, .code)
             case .comment: violations(in: token.text, file.path, token.line, .comments)
             case .number, .string, .symbol: [Violation]()
             }
         }
+        // The limits' descriptions are what `stratus limits` prints.
+        let isAllHelp = file.path.hasSuffix("NamedLimit+All.swift")
+        let help = file.code.indices.filter {
+            file.code[$0].kind == .string && (isAllHelp || file.isHelp($0))
+        }
+        return texts
+            + help.flatMap { index in
+                violations(in: file.code[index].text, file.path, file.code[index].line, .help)
+            }
     }
 
     static func violations(inDocument text: String, _ path: String) -> [Violation] {
@@ -156,9 +176,11 @@ import Testing
                Schema Book */
             let schema = book(told)
             // It is told.
+            @Flag(help: "Devices are told.") var isTold = "It is told."
+            let lawsuit = "settled"
             """
         let found = Self.violations(in: SourceText(path: "a.swift", text))
-        #expect(found.map(\.line) == [1, 1, 2, 4, 5])
+        #expect(found.map(\.line) == [1, 1, 2, 4, 5, 7, 7])
         #expect(
             found.first?.description
                 == "a.swift:1: The word \"schema book\" is not the field's: write schema cache.")
