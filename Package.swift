@@ -252,7 +252,7 @@ let package = Package(
             name: "shopping",
             dependencies: [
                 "AppDevice", "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient",
-                "StratusService", "StratusTesting", argumentParser, lifecycle, logging,
+                "StratusTesting", argumentParser, lifecycle, logging,
             ],
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.
@@ -308,16 +308,16 @@ let package = Package(
             name: "StratusCacheTests",
             dependencies: [
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
-                "StratusRuntime", "StratusSchema", "StratusService", "StratusSQLite",
-                "StratusStorage", "StratusSync", "StratusSyncEngine", "StratusTesting",
+                "StratusRuntime", "StratusSchema", "StratusService", "StratusStorage",
+                "StratusSync", "StratusSyncEngine", "StratusTesting",
                 "StratusWire", "TestProcesses", grdb, inMemoryTracing, tracing,
             ],
             path: "Tests/Device/CacheTests"),
         .testTarget(
             name: "StratusSimulationTests",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
-                "StratusSimulation", "StratusSync", "StratusTesting", "StratusWire",
+                "StratusCache", "StratusClient", "StratusRecords", "StratusSimulation",
+                "StratusSync", "StratusTesting", "StratusWire",
             ],
             path: "Tests/SimulationTests"),
         .testTarget(
@@ -488,7 +488,7 @@ for target in package.targets where target.type == .test {
         .testTarget(
             name: "NotesTests",
             dependencies: [
-                "AppDevice", "CloudKit", "NotesCore", "StratusRuntime", "StratusSchema",
+                "AppDevice", "CloudKit", "NotesCore", "StratusSchema",
                 "StratusService", "StratusTesting", "StratusWire", "TestProcesses",
             ],
             path: "Tests/Apps/NotesTests"),
