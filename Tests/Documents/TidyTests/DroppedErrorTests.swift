@@ -30,6 +30,15 @@ import Testing
                     Violation(
                         path: file.path, line: token.line,
                         sentence: "@unchecked: say what guards the state, in a comment above."))
+            case "unsafe"
+            where index > 1 && file.code[index - 1].text == "("
+                && file.code[index - 2].text == "nonisolated":
+                guard !comments.isBeside(index) else { continue }
+                found.append(
+                    Violation(
+                        path: file.path, line: token.line,
+                        sentence: "nonisolated(unsafe): say what guards the state, in a comment "
+                            + "above."))
             default: continue
             }
         }
@@ -68,9 +77,14 @@ import Testing
             final class F: @unchecked Sendable {}
             /// Guarded by a lock.
             final class G: @unchecked Sendable {}
+            func h() {
+                nonisolated(unsafe) var a = 1
+                // Only the closure below writes.
+                nonisolated(unsafe) var b = 2
+            }
             """
         let found = Self.violations(in: SourceText(path: "a.swift", text))
-        #expect(found.map(\.line) == [2, 6, 11, 24])
+        #expect(found.map(\.line) == [2, 6, 11, 24, 28])
     }
 }
 

@@ -35,7 +35,8 @@ extension CloudCache {
     ///   - container: whose databases to keep.
     ///   - scopes: which of them: private, shared, or both.
     ///   - settings: how fast each database syncs, and how much at once.
-    ///   - resolver: decides conflicts; `LatestEditWins` by default.
+    ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
+    ///     `editDateKey`.
     ///   - editDateKey: the date field in which every local edit leaves its time; nil leaves records alone.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last.
