@@ -39,6 +39,19 @@ import Testing
         }
     }
 
+    /// A new format comes with a fixture of it.
+    @Test func newestFixtureHasTodaysFormat() throws {
+        func number(_ queue: DatabaseQueue) throws -> Int? {
+            try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
+        }
+        let fixture = try StoredFormatFixture(#require(StoredFormatFixture.caches.last))
+        let today = try DatabaseQueue()
+        _ = try CacheFormat.format.migrate(today)
+        let newest = try DatabaseQueue(path: fixture.cachePath)
+        #expect(try number(newest) == number(today), "Add a folder to Tests/Fixtures/Formats.")
+        try newest.close()
+    }
+
     /// The damage of a table's text is found by comparing it.
     @Test(arguments: StoredFormatFixture.caches)
     func migratedFileHasTheTablesOfANewOne(_ name: String) throws {
