@@ -130,21 +130,14 @@ package struct PageServer: Sendable {
     }
 
     private func body(of request: Request, upTo bytes: Int) async throws -> ByteBuffer {
-        try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask {
-                do {
-                    return try await request.body.collect(upTo: bytes)
-                } catch is NIOTooManyBytesError {
-                    throw HTTPError(
-                        .contentTooLarge, message: "That is more than \(bytes / 1_024) KB.")
-                }
+        let tooLate = HTTPError(.requestTimeout, message: "The request did not come in time.")
+        return try await world.withTimeout(seconds: bodySeconds, throwing: tooLate) {
+            do {
+                return try await request.body.collect(upTo: bytes)
+            } catch is NIOTooManyBytesError {
+                throw HTTPError(
+                    .contentTooLarge, message: "That is more than \(bytes / 1_024) KB.")
             }
-            group.addTask {
-                try await world.timeout(bodySeconds)
-                throw HTTPError(.requestTimeout, message: "The request did not come in time.")
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? ByteBuffer()
         }
     }
 

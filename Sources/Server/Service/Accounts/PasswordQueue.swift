@@ -34,7 +34,7 @@ final class PasswordQueue: Sendable {
                     threads.async { continuation.resume(with: Result { try work() }) }
                 }
             }
-        } catch let error as ServiceError where error == .tooManyWaiting {
+        } catch let error as ServiceError where error.code == .tryAgainLater {
             // The same in the words of the sign-in page.
             throw SignInRefusal.busy
         }

@@ -76,14 +76,16 @@ extension ChangesZone: ServedEndpoint {
             var room = room
             return Answer(
                 try request.zones.map { item in
+                    let before = room
+                    let page: Page
                     do {
-                        let before = room
-                        let page = try feed.page(item, room: &room)
-                        try context.hold(recordBytes: before - room)
-                        return .success(page)
-                    } catch let error as ServiceError where error != .memoryIsShort {
+                        page = try feed.page(item, room: &room)
+                    } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
                     }
+                    // Without memory the whole request is refused, not its zone.
+                    try context.hold(recordBytes: before - room)
+                    return .success(page)
                 })
         }
     }
