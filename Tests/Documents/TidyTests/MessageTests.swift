@@ -57,10 +57,18 @@ import Testing
 
     /// Whether a string is a whole sentence, or its first part, and no help.
     private static func isSentence(_ index: Int, in file: SourceText) -> Bool {
-        guard file.code[index].kind == .string, index == 0 || file.code[index - 1].text != "+"
+        // What begins with a space continues another sentence, too.
+        guard file.code[index].kind == .string, !file.code[index].text.hasPrefix("\" "),
+            index == 0 || file.code[index - 1].text != "+"
         else { return false }
         let text = file.code[index].text.reversed().drop { "\"#\n ".contains($0) }
-        let goesOn = index + 1 < file.code.count && file.code[index + 1].text == "+"
+        // The tokens of an interpolation follow the string.
+        var next = index + 1
+        for _ in file.code[index].text.split(separator: "\\(").dropFirst()
+        where next < file.code.count && file.code[next].text == "(" {
+            next = (file.end(of: next) ?? next) + 1
+        }
+        let goesOn = next < file.code.count && file.code[next].text == "+"
         guard text.first == "." || goesOn else { return false }
         // Help, and what a deprecated symbol became: commands are right there.
         return !file.isHelp(index) && file.call(around: index) != "available"
