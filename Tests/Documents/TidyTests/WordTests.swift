@@ -57,8 +57,8 @@ import Testing
         Word("settles", "what it does: confirms, finishes, resolves, decides …"),
         Word("settled", "what was done: confirmed, finished, resolved, decided …"),
         Word("settling", "what it does: confirming, finishing, resolving, deciding …"),
-        Word("sealed text", "signed text"),
-        Word("sealed by", "signed by"),
+        Word("sealed text", "signed text", in: [.code]),
+        Word("sealed by", "signed by", in: [.code]),
         Word("house", "module"),
         Word("houses", "modules"),
         Word("wing", "side"),
@@ -70,7 +70,11 @@ import Testing
         Word("streets", "lives of a change"),
     ]
 
-    static let exceptions: [Exception] = []
+    static let exceptions: [Exception] = [
+        Exception(
+            path: "Sources/Server/Storage/RecordFile/RecordFile.swift", about: "\"floor\"",
+            reason: "The comment says once which column the purge horizon is; its name is stored.")
+    ]
 
     static func violations(in file: SourceText) -> [Violation] {
         let texts = file.tokens.flatMap { token in
