@@ -204,7 +204,9 @@ extension EngineDriver {
             (saves, deletes) = try await ask(group: round.group) {
                 try await $0.modifyRecords(
                     saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
-                    savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
+                    deletionTags: batch.deletionTags, savePolicy: .ifServerRecordUnchanged,
+                    atomically: batch.atomicByZone
+                ).results
             }
         } catch {
             let error = CKError(error)

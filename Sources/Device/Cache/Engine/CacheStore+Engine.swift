@@ -65,10 +65,12 @@ extension CacheStore {
         return try apply(ZonePage(token: "", moreComing: false), of: zone)
     }
 
-    /// What was sent without an answer into a zone that is not there did not stay.
+    /// What was sent without an answer into a zone that is not there did not stay, and no record that was deleted in it.
     func heardOfMissing(_ zone: ZoneID) throws {
         try file.write { database in
-            if let row = try self.zone(zone, database) { try heardOfUnanswered(in: row, database) }
+            guard let row = try self.zone(zone, database) else { return }
+            try heardOfDeletions(in: row, database)
+            try heardOfUnanswered(in: row, database)
         }
     }
 
@@ -146,15 +148,9 @@ extension CacheStore {
         {
             return nil
         }
-        guard row.change.kind == .save else {
-            return OutgoingChange(
-                change: row.change, client: nil, base: row.base, sequence: row.sequence)
-        }
         // Its files are not at the service, and only the cache's own syncing uploads them.
         if try waitsForUpload(row, database) { return nil }
-        return OutgoingChange(
-            change: row.change, client: try record(row.change.id.name, zone, database),
-            base: row.base, sequence: row.sequence)
+        return try outgoing(row, zone, database)
     }
 
     /// What waits for each of these records, and their zones that the service has not.

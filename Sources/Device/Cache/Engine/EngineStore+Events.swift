@@ -128,8 +128,9 @@ extension EngineStore {
         }
         for (id, error) in sent.failedRecordDeletes {
             let failure = SyncFailure(error)
+            let server = try error.serverRecord.map { try RecordSnapshot($0) }
             add(
-                RecordID(id), .failed(failure, server: nil),
+                RecordID(id), .failed(failure, server: server),
                 verdict(on: .forDelete(failure.code), failure))
         }
         let ids = batch.map(\.change.id)

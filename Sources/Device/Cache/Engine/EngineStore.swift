@@ -13,6 +13,7 @@ import Synchronization
 ///
 /// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's
 /// changes, which the store asks of it: another device may have deleted the record since, or created it again.
+/// A record that is created with the name of a deleted one is saved only after that deletion was sent and fetched.
 /// Changes of records in a missing zone are held back too, until the database's changes have told whether
 /// somebody deleted the zone. An engine that is not automatic fetches with its next `fetchChanges()`.
 ///
@@ -140,13 +141,17 @@ public final class EngineStore: CKSyncEngineDelegate {
             state.withLock { state in
                 for item in batch { state.sent[item.change.id] = item }
             }
-            return CKSyncEngine.RecordZoneChangeBatch(
+            let deletions = batch.filter { $0.client == nil }
+            var answer = CKSyncEngine.RecordZoneChangeBatch(
                 recordsToSave: try batch.compactMap {
                     try $0.client?.record(changedSince: $0.base)
                 },
-                recordIDsToDelete: batch.filter { $0.client == nil }
-                    .map { CKRecord.ID($0.change.id) },
-                atomicByZone: false)
+                recordIDsToDelete: deletions.map { CKRecord.ID($0.change.id) })
+            // What others edited, or made under the name since, is decided first, as by the cache alone.
+            for item in deletions {
+                answer.deletionTags[CKRecord.ID(item.change.id)] = item.base?.system?.changeTag
+            }
+            return answer
         } catch {
             state.withLock { $0.failure = error }
             return nil

@@ -131,7 +131,8 @@ extension CacheStore {
         }
     }
 
-    private func outgoing(
+    /// What is sent of a pending change: it, or first the deletion of the former record of its name.
+    func outgoing(
         _ pending: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange {
         let client =

@@ -240,7 +240,7 @@ extension CacheStore {
 
     /// Notes that all changes of a zone are here, including deletions of records whose names are
     /// used again: the new records can be sent.
-    private func heardOfDeletions(in zone: ZoneRow, _ database: Database) throws {
+    func heardOfDeletions(in zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 UPDATE pending SET isMadeAnew = 0

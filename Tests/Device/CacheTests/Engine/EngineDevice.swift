@@ -1,6 +1,7 @@
 import Foundation
 import StratusCache
 import StratusClient
+import StratusSync
 import StratusSyncEngine
 import StratusTesting
 import StratusWire
@@ -11,6 +12,7 @@ final class EngineDevice {
     let connection: CloudConnection
     let container: CKContainer
     private let isAutomatic: Bool
+    private let resolver: any ConflictResolver
     let path = NSTemporaryDirectory() + "engine-\(UUID().uuidString).sqlite"
     private(set) var cache: CloudCache
     private(set) var store: EngineStore
@@ -18,13 +20,15 @@ final class EngineDevice {
 
     /// - Parameter clock: of an engine that is automatic.
     init(
-        _ cloud: TestCloud, _ device: String, user: String = "alice", clock: TestClock? = nil
+        _ cloud: TestCloud, _ device: String, user: String = "alice", clock: TestClock? = nil,
+        resolver: any ConflictResolver = FieldWise()
     ) async throws {
         isAutomatic = clock != nil
+        self.resolver = resolver
         connection = try await cloud.connect(
             user: user, device: device, world: clock?.world ?? .live)
         container = CloudDevice.container(connection)
-        cache = try CloudCache(path: path, container: container)
+        cache = try CloudCache(path: path, container: container, resolver: resolver)
         store = try EngineStore(cache)
         engine = try Self.engine(container, store, isAutomatic)
     }
@@ -33,10 +37,11 @@ final class EngineDevice {
     ///
     /// - Parameter texts: of records that the phone has made and the tablet has fetched.
     static func pair(
-        _ cloud: TestCloud = TestCloud(), _ texts: KeyValuePairs<String, String> = [:]
+        _ cloud: TestCloud = TestCloud(), _ texts: KeyValuePairs<String, String> = [:],
+        resolver: any ConflictResolver = FieldWise()
     ) async throws -> (phone: EngineDevice, tablet: EngineDevice) {
-        let phone = try await EngineDevice(cloud, "phone")
-        let tablet = try await EngineDevice(cloud, "tablet")
+        let phone = try await EngineDevice(cloud, "phone", resolver: resolver)
+        let tablet = try await EngineDevice(cloud, "tablet", resolver: resolver)
         if texts.isEmpty { return (phone, tablet) }
         for (name, text) in texts { try phone.save(name, text) }
         for app in [phone, tablet, phone] { try await app.sync() }
@@ -59,7 +64,7 @@ final class EngineDevice {
     /// The process dies and starts again.
     func restart() throws {
         try cache.close()
-        cache = try CloudCache(path: path, container: container)
+        cache = try CloudCache(path: path, container: container, resolver: resolver)
         store = try EngineStore(cache)
         engine = try Self.engine(container, store, isAutomatic)
     }

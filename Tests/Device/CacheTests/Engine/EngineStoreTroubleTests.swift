@@ -1,5 +1,6 @@
 import StratusCache
 import StratusClient
+import StratusSync
 import StratusSyncEngine
 import StratusTesting
 import StratusWire
@@ -90,9 +91,17 @@ import Testing
 
     // MARK: Names that are used again
 
+    private static func resolver(_ hasTimes: Bool) -> FieldWise {
+        FieldWise(fieldTimesKey: hasTimes ? FieldWise.defaultFieldTimesKey : nil)
+    }
+
     /// Another record than the one that was deleted, to all devices, as with the cache alone.
-    @Test func recordMadeAnewHasNothingOfTheFormer() async throws {
-        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+    ///
+    /// - Parameter hasTimes: whether a field of the record tells that it is another.
+    @Test(arguments: [true, false])
+    func recordMadeAnewHasNothingOfTheFormer(hasTimes: Bool) async throws {
+        let (phone, tablet) = try await EngineDevice.pair(
+            TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
         let former = try #require(try await tablet.cache.record(for: id))
         former["colour"] = "red"
@@ -142,6 +151,74 @@ import Testing
         try await tablet.sync()
         for app in [phone, tablet] { try await app.sync() }
         for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+    }
+
+    /// The engine has sent nothing of the deletion when the next one of the name is made, and another device deletes that.
+    ///
+    /// - Parameter lost: the number of the request whose answer is lost.
+    @Test(arguments: [0, 1], [true, false])
+    func recordMadeAnewBeforeAnythingWasSentStaysDeletedElsewhere(
+        lost: Int, hasTimes: Bool
+    ) async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(
+            cloud, ["a": "1"], resolver: Self.resolver(hasTimes))
+        try phone.delete("a")
+        try phone.save("a", "new")
+        for number in 0..<2 where try tablet.texts()["a"] != "new" {
+            if number > 0 { try await phone.engine.fetchChanges() }
+            if number == lost {
+                cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
+            }
+            // One of them has no answer.
+            try? await phone.engine.sendChanges()
+            try await tablet.sync()
+        }
+        #expect(try tablet.texts() == ["a": "new"])
+        try tablet.delete("a")
+        try await tablet.sync()
+        for app in [phone, tablet] { try await app.sync() }
+        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// Two devices delete a record; one of them has made another of its name before the other one sends.
+    ///
+    /// - Parameter isMadeAnew: whether that other one makes one too.
+    @Test(arguments: [true, false], [true, false])
+    func deletionSparesRecordMadeAnewElsewhere(isMadeAnew: Bool, hasTimes: Bool) async throws {
+        let (phone, tablet) = try await EngineDevice.pair(
+            TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
+        try tablet.delete("a")
+        try await tablet.sync()
+        try tablet.save("a", "another")
+        try await tablet.sync()
+        try phone.delete("a")
+        if isMadeAnew { try phone.save("a", "new") }
+        await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "another"])
+        for app in [phone, tablet] { try await app.sync() }
+        #expect(try tablet.texts() == ["a": isMadeAnew ? "new" : "another"])
+        #expect(try phone.texts() == tablet.texts())
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// It waits for the deletion of the former one, of which a zone that is not there can tell nothing.
+    @Test func recordMadeAnewInMissingZoneIsSentIntoTheNextOne() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
+        try phone.delete("a")
+        try await phone.engine.sendChanges()
+        try phone.save("a", "new")
+        cloud.faults(on: "phone").next(of: ChangesZone.self, .answer(.zoneNotFound))
+        // The engine reports the zone, or tries it again later.
+        try? await phone.engine.fetchChanges()
+        #expect(cloud.faults(on: "phone").isEmpty)
+        try await phone.engine.sendChanges()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "new"])
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
     // MARK: Whose it is
