@@ -268,7 +268,10 @@ extension SyncDriver {
     ) throws -> [OutgoingChange] {
         try store.nextBatch(
             itemLimit: itemLimit, bytesLimit: bytesLimit, withholding: session.withheldOwners,
-            deletionsFirst: session.isQuotaExceeded, operation: operation)
+            deletionsFirst: session.isQuotaExceeded, operation: operation
+        ) { outcome in
+            if !outcome.events.isEmpty { observers.tell(outcome) }
+        }
     }
 
     /// Updates the session with the outcome of changes, and stores it.

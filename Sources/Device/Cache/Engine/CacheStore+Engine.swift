@@ -90,15 +90,17 @@ extension CacheStore {
     }
 
     /// The changes that wait for these records, as many as fit a batch, marked as under way, what a record needs
-    /// before it; and which of them have none. What ``isUnanswered`` stays, and what needs it.
+    /// before it; and which of them have none. What ``isUnanswered`` stays, and what needs it; and so do deletions that
+    /// would take along what was moved away, or they are set aside: see ``Departures``.
     func outgoing(
         _ ids: [RecordID], itemLimit: Int, bytesLimit: Int
-    ) throws -> (batch: [OutgoingChange], stale: [RecordID]) {
+    ) throws -> (batch: [OutgoingChange], stale: [RecordID], outcome: CacheOutcome) {
         let wanted = Set(ids)
         var stale: [RecordID] = []
         var walk = DependencyWalk<RecordID, OutgoingChange>()
         var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
-        try file.write { database in
+        var departures = Departures()
+        let outcome = try file.write { database in
             for id in ids where !batch.isFull && !walk.hasSeen(id) {
                 guard let (row, zone) = try pendingRow(id, database) else {
                     stale.append(id)
@@ -108,6 +110,7 @@ extension CacheStore {
                     batch.withhold(id)
                     continue
                 }
+                if try departures.withholds(change, row, zone, in: self, database) { continue }
                 walk.begin(at: change)
                 while !batch.isFull, let step = walk.next() {
                     switch step {
@@ -125,8 +128,9 @@ extension CacheStore {
                 }
             }
             try noteSending(batch, database)
+            return try setAside(departures.refused, database)
         }
-        return (batch.changes, stale)
+        return (batch.changes, stale + departures.refused.map(\.change.id), outcome)
     }
 
     private func pendingRow(

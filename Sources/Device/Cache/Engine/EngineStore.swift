@@ -130,10 +130,11 @@ public final class EngineStore: CKSyncEngineDelegate {
             try await askForChanges(syncEngine)
             let doubted = state.withLock { $0.zonesInDoubt }
             let room = CKSyncEngine.RecordZoneChangeBatch.room
-            let (batch, stale) = try store.outgoing(
+            let (batch, stale, outcome) = try store.outgoing(
                 wanted.map { RecordID($0.recordID) }.filter { doubted[$0.zoneID] == nil },
                 itemLimit: room.itemLimit,
                 bytesLimit: room.bytesLimit)
+            if !outcome.events.isEmpty { cache.observers.tell(outcome) }
             let gone = Set(stale.map { CKRecord.ID($0) })
             syncEngine.state.remove(
                 pendingRecordZoneChanges: wanted.filter { gone.contains($0.recordID) })

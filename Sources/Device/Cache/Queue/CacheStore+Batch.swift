@@ -57,51 +57,41 @@ extension CacheStore {
     ///   - owners: zone owners whose quota is exceeded; saves into their zones are left out.
     ///   - deletionsFirst: whether deletions, which free storage, are sent before saves.
     ///   - operation: the request that takes the batch.
+    ///   - tell: gets what was set aside instead; see ``Departures``.
     func nextBatch(
         itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
-        deletionsFirst: Bool = false, operation: SentOperation? = nil
+        deletionsFirst: Bool = false, operation: SentOperation? = nil,
+        tell: (CacheOutcome) -> Void = { _ in }
     ) throws -> [OutgoingChange] {
-        try file.write { database in
-            var zones: [Int64: ZoneRow] = [:]
+        let (changes, outcome) = try file.write { database in
+            let zones = try zonesToSend(database)
             let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
-            let zoneRows = try Row.fetchCursor(
-                database.cachedStatement(
-                    sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"))
-            while let row = try zoneRows.next() {
-                let zone = try ZoneRow(row)
-                zones[zone.key] = zone
-            }
             let statement = try database.cachedStatement(
                 sql: """
                     SELECT \(PendingRow.columns), zone FROM pending
                     WHERE \(sendable(withholding: owners)) AND NOT (\(Self.waitsForUpload))
+                        AND sequence NOT IN (SELECT value FROM json_each(?))
                     ORDER BY \(order) LIMIT ?
                     """)
             var walk = DependencyWalk<RecordID, OutgoingChange>()
             var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
-            let rows = try Row.fetchCursor(
-                statement, arguments: StatementArguments(owners.sorted()) + [itemLimit])
-            while !batch.isFull, let row = try rows.next() {
-                let key: Int64 = try row.decode(atIndex: PendingRow.columnCount)
-                guard let zone = zones[key] else { continue }
-                let pending = try PendingRow(row, zone: zone.id)
-                guard !walk.hasSeen(pending.change.id) else { continue }
-                walk.begin(at: try outgoing(pending, zone, database))
-                while !batch.isFull, let step = walk.next() {
-                    switch step {
-                    case .look(let id):
-                        guard let needed = try pendingSave(of: id, zone, database) else {
-                            continue
-                        }
-                        if try needed.isUnanswered || needed.waitsForDeletion
-                            || waitsForUpload(needed, database)
-                        {
-                            batch.withhold(id)
-                        } else {
-                            walk.begin(at: try outgoing(needed, zone, database))
-                        }
-                    case .take(let change): batch.take(change)
+            var departures = Departures()
+            while !batch.isFull, departures.needsPass {
+                let rows = try Row.fetchCursor(
+                    statement,
+                    arguments: StatementArguments(owners.sorted())
+                        + [departures.beginPass(), itemLimit])
+                while !batch.isFull, let row = try rows.next() {
+                    let key: Int64 = try row.decode(atIndex: PendingRow.columnCount)
+                    guard let zone = zones[key] else { continue }
+                    let pending = try PendingRow(row, zone: zone.id)
+                    guard !walk.hasSeen(pending.change.id) else { continue }
+                    let change = try outgoing(pending, zone, database)
+                    if try departures.withholds(change, pending, zone, in: self, database) {
+                        continue
                     }
+                    walk.begin(at: change)
+                    try take(&walk, into: &batch, zone, database)
                 }
             }
             try noteSending(batch, database)
@@ -109,7 +99,43 @@ extension CacheStore {
                 let zones = Set(batch.changes.map(\.change.id.zoneID))
                 try noteOperation(operation, of: zones, database)
             }
-            return batch.changes
+            return (batch.changes, try setAside(departures.refused, database))
+        }
+        tell(outcome)
+        return changes
+    }
+
+    /// The zones of this database that are there, by the key of their rows.
+    private func zonesToSend(_ database: Database) throws -> [Int64: ZoneRow] {
+        var zones: [Int64: ZoneRow] = [:]
+        let rows = try Row.fetchCursor(
+            database.cachedStatement(
+                sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"))
+        while let row = try rows.next() {
+            let zone = try ZoneRow(row)
+            zones[zone.key] = zone
+        }
+        return zones
+    }
+
+    /// Takes what was begun into a batch, and before it what it needs.
+    private func take(
+        _ walk: inout DependencyWalk<RecordID, OutgoingChange>, into batch: inout Batch,
+        _ zone: ZoneRow, _ database: Database
+    ) throws {
+        while !batch.isFull, let step = walk.next() {
+            switch step {
+            case .look(let id):
+                guard let needed = try pendingSave(of: id, zone, database) else { continue }
+                if try needed.isUnanswered || needed.waitsForDeletion
+                    || waitsForUpload(needed, database)
+                {
+                    batch.withhold(id)
+                } else {
+                    walk.begin(at: try outgoing(needed, zone, database))
+                }
+            case .take(let change): batch.take(change)
+            }
         }
     }
 
@@ -223,16 +249,20 @@ extension RecordSnapshot {
     /// The records that must exist before the service saves this one: its parent, and the targets
     /// of its DELETE_SELF references.
     var neededRecordIDs: [RecordID] {
-        let references = fields.flatMap { field -> [Reference] in
-            switch field.value {
-            case .reference(let reference): [reference]
-            case .referenceList(let references): references
-            default: []
-            }
-        }
         let names =
             (parentRecordName.map { [$0] } ?? [])
-            + references.filter { $0.action == .deleteSelf }.map(\.recordName)
+            + fields.flatMap(\.references).filter { $0.action == .deleteSelf }.map(\.recordName)
         return names.map { RecordID(name: $0, zoneID: id.zoneID) }
+    }
+}
+
+extension Field {
+    /// What it refers to.
+    var references: [Reference] {
+        switch value {
+        case .reference(let reference): [reference]
+        case .referenceList(let references): references
+        default: []
+        }
     }
 }

@@ -197,7 +197,7 @@ extension CacheStore {
         try update(row, database)
     }
 
-    private func setAside(
+    func setAside(
         _ row: PendingRow, _ sent: PendingChange, _ failure: SyncFailure,
         _ outcome: inout CacheOutcome,
         _ database: Database

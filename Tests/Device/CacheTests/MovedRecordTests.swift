@@ -1,0 +1,185 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusTesting
+import StratusWire
+import Testing
+
+@testable import StratusCache
+
+/// A record is moved from one that it refers to with DELETE_SELF to another, and the first one is deleted: the service deletes
+/// what still refers to it there.
+@Suite(.timeLimit(.minutes(5))) struct MovedRecordTests {
+    private static func owner(_ name: String) -> FieldValue {
+        .reference(Reference(recordName: name, zoneID: .list, action: .deleteSelf))
+    }
+
+    /// A phone and a tablet that have the item "item" of the list "old".
+    private func pair(_ cloud: RealService) async throws -> (phone: Device, tablet: Device) {
+        let (phone, tablet) = try await Device.pair(cloud, ["old": "1", "new": "1"])
+        try phone.edit("item", ["text": .string("1"), "owner": Self.owner("old")])
+        for device in [phone, tablet, phone] { try await device.sync() }
+        return (phone, tablet)
+    }
+
+    /// - Parameter movesFirst: whether the move was made before the deletion.
+    private func move(_ phone: Device, movesFirst: Bool = true) throws {
+        if !movesFirst { try phone.delete("old") }
+        try phone.edit("item", ["owner": Self.owner("new")])
+        if movesFirst { try phone.delete("old") }
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func movedRecordStaysWhenSomebodyEditedIt(movesFirst: Bool, isEdited: Bool) async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await pair(cloud)
+        try move(phone, movesFirst: movesFirst)
+        if isEdited {
+            phone.link.beforeNextSend { [tablet] in
+                try tablet.save("item", "edited")
+                try await tablet.sync()
+            }
+        }
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try await cloud.names() == ["item", "new"])
+        for device in [phone, tablet] {
+            #expect(try device.texts() == ["item": isEdited ? "edited" : "1", "new": "1"])
+            #expect(try await device.cache.pendingRecordIDs().isEmpty)
+            #expect(try await device.cache.reports().isEmpty)
+        }
+        #expect(try await cloud.record("item")?.deleteSelfNames == ["new"])
+    }
+
+    /// A new list has the name of the deleted one, whose deletion is sent first.
+    @Test func movedRecordStaysWhenItsFormerOwnerIsMadeAnew() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await pair(cloud)
+        try move(phone)
+        try phone.save("old", "another")
+        phone.link.beforeNextSend { [tablet] in
+            try tablet.save("item", "edited")
+            try await tablet.sync()
+        }
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try tablet.texts() == ["item": "edited", "new": "1", "old": "another"])
+        #expect(try phone.texts() == tablet.texts())
+    }
+
+    /// Who retries gets both; who was told can decide otherwise.
+    @Test(arguments: [true, false]) func deletionIsSetAsideWithARefusedMove(
+        isMadeAnew: Bool
+    ) async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await pair(cloud)
+        cloud.refuse("item", SyncFailure(.invalidArguments, message: "No."))
+        try move(phone)
+        if isMadeAnew { try phone.save("old", "another") }
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try await cloud.names() == ["item", "new", "old"])
+        let items = try await phone.cache.attentionItems()
+        #expect(items.map(\.recordID.recordName).sorted() == ["item", "old"])
+        #expect(try await phone.cache.status().pendingCount == 0)
+        // The move is refused once more, and the deletion waits no longer than that.
+        try await phone.cache.retryAttentionItems()
+        try await phone.sync()
+        #expect(try await phone.cache.attentionItems().count == 2)
+        cloud.refuseNothing()
+        try await phone.cache.retryAttentionItems()
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(
+            try tablet.texts()
+                == ["item": "1", "new": "1"].merging(isMadeAnew ? ["old": "another"] : [:]) { $1 })
+        #expect(try await phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// More deletions wait than a batch takes.
+    @Test(arguments: [true, false]) func deletionsThatWaitHoldUpNothing(
+        deletionsFirst: Bool
+    ) async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["new": "1"])
+        for number in 0..<5 {
+            try phone.save("old\(number)", "1")
+            try phone.edit("item\(number)", ["owner": Self.owner("old\(number)")])
+        }
+        try await phone.sync()
+        for number in 0..<5 { try phone.delete("old\(number)") }
+        for number in 0..<5 { try phone.edit("item\(number)", ["owner": Self.owner("new")]) }
+        let store = phone.cache.store
+        let batch = try store.nextBatch(
+            itemLimit: 3, bytesLimit: 1_000_000, deletionsFirst: deletionsFirst)
+        #expect(batch.map(\.change.id.name) == ["item0", "item1", "item2"])
+        try store.noteFailure(of: batch, SyncFailure(.limitExceeded))
+        try await phone.sync()
+        #expect(try await cloud.names() == ["item0", "item1", "item2", "item3", "item4", "new"])
+    }
+
+    @Test func movedRecordStaysWhileItsPhotoIsUploaded() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let record = try phone.savePhoto("photo", CloudDevice.bytes("first"))
+        for name in ["old", "new"] { try phone.cache.save(name, "1") }
+        func setOwner(_ name: String) throws {
+            record["owner"] = CKRecord.Reference(
+                recordID: CKRecord.ID(recordName: name, zoneID: .list), action: .deleteSelf)
+            try phone.cache.save(record)
+        }
+        try setOwner("old")
+        try await phone.cache.sync()
+        try phone.savePhoto("photo", CloudDevice.bytes("second"))
+        try setOwner("new")
+        try await phone.cache.delete([CKRecord.ID(recordName: "old", zoneID: .list)])
+        let store = phone.cache.store
+        #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
+        try await phone.cache.sync()
+        #expect(try phone.image("photo") == CloudDevice.bytes("second"))
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        #expect(try await phone.cache.reports().isEmpty)
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try await tablet.cache.sync()
+        #expect(try tablet.photo("photo") != nil)
+    }
+
+    /// An engine of the app sends.
+    @Test(arguments: [true, false]) func movedRecordStaysWithAnEngine(
+        isRefused: Bool
+    ) async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(
+            cloud, ["old": "1", "new": "1", "item": "1"])
+        let id = CKRecord.ID(recordName: "item", zoneID: .list)
+        func setOwner(_ name: String) throws {
+            let record = try #require(try phone.cache.record(for: id))
+            record["owner"] = CKRecord.Reference(
+                recordID: CKRecord.ID(recordName: name, zoneID: .list), action: .deleteSelf)
+            try phone.store.save([record], phone.engine)
+        }
+        try setOwner("old")
+        for app in [phone, tablet, phone] { try await app.sync() }
+        try setOwner("new")
+        try phone.delete("old")
+        if isRefused {
+            // With the field of times, and without it.
+            cloud.faults(on: "phone").next(2, of: RecordsModify.self, .answer(.badRequest))
+            for _ in 0..<2 {
+                await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+            }
+            try await phone.engine.sendChanges()
+            #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+            let items = try await phone.cache.attentionItems()
+            #expect(items.map(\.recordID.recordName).sorted() == ["item", "old"])
+            try await phone.cache.retryAttentionItems()
+            try phone.store.resume(phone.engine)
+        } else {
+            try tablet.save("item", "edited")
+            try await tablet.sync()
+            await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        }
+        for app in [phone, tablet] { try await app.sync() }
+        let texts = ["item": isRefused ? "1" : "edited", "new": "1"]
+        for app in [phone, tablet] { #expect(try app.texts() == texts) }
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+}
