@@ -26,11 +26,6 @@ import Testing
         apps[0].makeZone()
         try await apps[0].engine.sendChanges()
         let erases = seed % 3 != 0
-        // A first fetch has no deletions either: a record that came with a conflict before it, and
-        // was deleted since, would stay.
-        if erases {
-            for app in apps { try await app.engine.fetchChanges() }
-        }
         for step in 0..<60 {
             if Int.random(in: 0..<4, using: &random) == 0 {
                 addFault(to: world.cloud, expiresZones: !erases, &random)
