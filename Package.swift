@@ -386,7 +386,8 @@ let package = Package(
         .testTarget(
             name: "JourneyTests",
             dependencies: [
-                "TestProcesses", "offline-notes", "shopping", "stratus", "stratus-login", grdb,
+                "TestProcesses", "cache-peer", "offline-notes", "shopping", "stratus",
+                "stratus-login", grdb,
             ]),
         .testTarget(
             name: "HostileTests",

@@ -6,12 +6,19 @@ import StratusSync
 
 /// A second process at a cache's file, for tests: does what its input says, line by line.
 ///
-/// With a folder and a seed besides it does what ``AssetChurn`` says. `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
+/// With a folder and a seed besides it does what ``AssetChurn`` says, and with `records` before all what ``RecordChurn``
+/// says. `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
 @main
 struct CachePeer {
     static func main() async throws {
         var settings = SyncSettings()
         settings.listensForNotifications = false
+        if CommandLine.arguments.count == 6 {
+            let words = CommandLine.arguments
+            var churn = try RecordChurn(
+                path: words[2], ledger: words[3], life: words[4], seed: UInt64(words[5]) ?? 1)
+            return try await churn.run()
+        }
         if CommandLine.arguments.count == 4 {
             return try await AssetChurn(
                 path: CommandLine.arguments[1], service: CommandLine.arguments[2],

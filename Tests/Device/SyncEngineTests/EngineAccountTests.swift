@@ -97,6 +97,26 @@ import Testing
         #expect(app.takeLog() == ["switchAccounts", "willFetch manual", "didFetch manual"])
     }
 
+    /// A process may have several engines, each with an account of its own.
+    @Test func accountChangeOfAnotherConnectionIsIgnored() async throws {
+        let cloud = TestCloud()
+        let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
+        let tablet = try await SwitchableDevice(cloud, "tablet", user: "bo")
+        // As long as the account is not known, any change of it is looked up at once.
+        let code = CKError.Code.accountTemporarilyUnavailable
+        cloud.faults.next(
+            of: UsersCaller.self, .answer(.authenticationFailed, frameworkCode: code))
+        #expect(await codeOf { try await phone.app.engine.fetchChanges() } == code)
+        for _ in 0..<100 {
+            tablet.connection.accountChanged(hasAccount: true)
+            await phone.app.engine.cancelOperations()
+        }
+        #expect(phone.transport.requests.count { $0 == UsersCaller.path } == 1)
+        #expect(phone.app.log == [])
+        phone.connection.accountChanged(hasAccount: true)
+        await phone.app.waitForLog { $0 == ["signIn"] }
+    }
+
     /// Nobody could say whose the changes are.
     @Test func temporarilyUnavailableAccountKeepsPending() async throws {
         let phone = try await SwitchableDevice.withZone()

@@ -49,8 +49,16 @@
         }
 
         /// Ends the process at once.
-        func kill() {
+        ///
+        /// - Returns: The exit status, or the signal that ended it.
+        @discardableResult
+        func kill() -> Int32 {
             process.end(with: SIGKILL)
+        }
+
+        /// Taps, and waits for nothing.
+        func write(_ line: String) throws {
+            try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
         }
 
         /// Taps, and waits for a line that begins so.
@@ -58,7 +66,7 @@
         /// - Returns: the rest of that line.
         @discardableResult
         func tap(_ line: String, _ answer: String) throws -> String {
-            try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+            try write(line)
             return try wait(for: answer)
         }
 

@@ -132,6 +132,35 @@ import Testing
         }
     }
 
+    /// A process may have several connections, each with an account of its own.
+    @Test(.timeLimit(.minutes(5)))
+    func accountChangeOfAnotherConnectionLeavesChannelOpen() async {
+        let (notices, feed) = AsyncStream.makeStream(of: NotificationPayload.self)
+        let transport = ScriptedTransport(notices: notices) { request, _ in
+            Self.registering(request)
+        }
+        let connection: CloudConnection = container(transport).connection
+        let other: CloudConnection = container(ScriptedTransport { _, _ in EmptyBody() }).connection
+        var events = connection.notificationChannel(container: "iCloud.x").makeAsyncIterator()
+        guard case .opened = await events.next() else {
+            Issue.record("Not opened")
+            return
+        }
+        for _ in 0..<100 {
+            other.accountChanged(hasAccount: true)
+            feed.yield(payload(.database))
+            guard case .notification = await events.next() else {
+                Issue.record("Closed by the account change of another connection")
+                return
+            }
+        }
+        connection.accountChanged(hasAccount: true)
+        while let event = await events.next() {
+            if case .opened = event { break }
+        }
+        #expect(transport.requests(TokensCreate.Request.self).count == 2)
+    }
+
     @Test func listenerRegistersAgainAfterFailure() async {
         let count = Mutex(0)
         let slept = Log()
