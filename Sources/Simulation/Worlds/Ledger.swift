@@ -82,13 +82,15 @@ struct Ledger {
 
     /// What an older app dropped for a newer one's record, and was told of, is not promised any more; nor that what it had
     /// deleted and made anew is gone.
-    mutating func overruled(_ key: Key, life: Int64, edits dropped: Set<Int64>, by kept: Int64) {
+    mutating func overruled(
+        _ key: Key, life: Int64, fields: [Int], on device: String, by kept: Int64
+    ) {
         change(key, life) { life in
             life.isPromised = life.number == kept
-            life.edits = life.edits.mapValues { edits in
-                edits.map { edit in
+            for field in fields {
+                life.edits[field] = life.edits[field]?.map { edit in
                     var edit = edit
-                    if dropped.contains(edit.number) { edit.isPromised = false }
+                    if edit.device == device { edit.isPromised = false }
                     return edit
                 }
             }

@@ -78,9 +78,9 @@ extension SimulationRun {
             }
             if case .editOfDeletedRecord(let client) = report.event { giveUp(client, of: device) }
             if plan.newerRecords == .goOn,
-                case .editOverruled(let client, let server, _) = report.event
+                case .editOverruled(let client, let server, let keys) = report.event
             {
-                overruled(client, by: server, of: device)
+                overruled(client, by: server, keys, of: device)
             }
         }
         try await cache.acknowledge(reports)
@@ -99,14 +99,17 @@ extension SimulationRun {
     }
 
     /// What was to be changed is a newer app's record: an older app drops the change, and hears what it was.
-    private func overruled(_ client: CKRecord, by server: CKRecord, of device: SimulatedDevice) {
+    private func overruled(
+        _ client: CKRecord, by server: CKRecord, _ keys: [CKRecord.FieldKey],
+        of device: SimulatedDevice
+    ) {
         guard let record = Int(client.recordID.recordName.dropFirst()),
             let life = client["life"] as Int64?, let kept = server["life"] as Int64?
         else { return }
         let (key, id, _) = place(record, of: device)
         guard id == client.recordID else { return }
-        let edits = Plan.fields.compactMap { client[$0] as Int64? }
-        ledger.overruled(key, life: life, edits: Set(edits), by: kept)
+        let fields = (0...Plan.photoField).filter { keys.contains(Plan.name(ofField: $0)) }
+        ledger.overruled(key, life: life, fields: fields, on: device.name, by: kept)
     }
 
     private func syncedOnce(

@@ -58,8 +58,8 @@ struct CloudKitDatabase: RemoteDatabase {
         try await translating {
             if wasSaved {
                 do {
-                    _ = try await database.subscription(for: subscriptionID)
-                    return false
+                    let found = try await database.subscription(for: subscriptionID)
+                    if found is CKDatabaseSubscription { return false }
                 } catch let error as CKError where error.code == .unknownItem {
                     // Somebody deleted it.
                 }
@@ -96,6 +96,7 @@ struct CloudKitDatabase: RemoteDatabase {
         var deletions: [CKRecord.ID] = []
         // The change tag keeps a record that was created again or edited since from being deleted.
         var tags: [CKRecord.ID: String] = [:]
+        var replaced: Set<CKRecord.ID> = []
         for item in changes {
             guard let client = item.client else {
                 let id = CKRecord.ID(item.change.id)
@@ -107,15 +108,16 @@ struct CloudKitDatabase: RemoteDatabase {
                 let record = try client.record(changedSince: item.base)
                 record.send(receipts: item.receipts)
                 records.append(record)
+                if item.isWhole { replaced.insert(record.recordID) }
             } catch {
                 unwritable[item.change.id] = SyncFailure(error)
             }
         }
-        let (saving, deleting, deletionTags) = (records, deletions, tags)
+        let (saving, deleting, deletionTags, replacing) = (records, deletions, tags, replaced)
         let (results, tombstoneTags) = try await changing {
             try await database.withoutAssetDownloads.modifyRecords(
                 saving: saving, deleting: deleting, deletionTags: deletionTags,
-                savePolicy: .ifServerRecordUnchanged, atomically: isAtomic,
+                replacing: replacing, savePolicy: .ifServerRecordUnchanged, atomically: isAtomic,
                 operationID: operationID)
         }
         return try changes.map { item in

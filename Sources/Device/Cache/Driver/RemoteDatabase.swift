@@ -199,8 +199,23 @@ package struct OutgoingChange: Sendable {
     package var sequence: Int64
     /// Proofs of the uploads of the record's assets, by checksum.
     package var receipts: [String: String] = [:]
+    /// Whether all fields are sent: the service has the record as it was before it was migrated here.
+    package var isWhole = false
     /// Whether this deletes the former record of a name whose new record is saved next.
     package var isOfFormer = false
+
+    /// What the changed fields are those since, where none can be replaced as a whole: with ``isWhole`` all that are
+    /// known but for files.
+    var sentBase: RecordSnapshot? {
+        guard isWhole, let base else { return base }
+        return RecordSnapshot(
+            id: base.id, type: base.type, system: base.system,
+            parentRecordName: base.parentRecordName,
+            fields: base.fields.map { field in
+                field.value?.assets.isEmpty == false
+                    ? field : Field(name: field.name, value: nil, isEncrypted: field.isEncrypted)
+            })
+    }
 }
 
 /// The service's answer to one change.

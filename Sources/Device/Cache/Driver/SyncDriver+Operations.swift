@@ -32,12 +32,7 @@ extension SyncDriver {
                 operationID = sent.id
                 try await modifyZones(create, delete, sent)
             case .saveSubscription:
-                if try await remote.saveSubscription(wasSaved: store.isSubscriptionSaved()) {
-                    try store.subscriptionSaved()
-                    session.subscriptionSaved(at: now)
-                } else {
-                    session.subscriptionFound(at: now)
-                }
+                try await saveSubscription()
             case .fetchDatabaseChanges: try await fetchDatabaseChanges()
             case .fetchZoneChanges(let zone): try await fetchZoneChanges(zone)
             case .send(let itemLimit, let bytesLimit):

@@ -145,7 +145,7 @@ public final class EngineStore: CKSyncEngineDelegate {
             let deletions = batch.filter { $0.client == nil }
             var answer = CKSyncEngine.RecordZoneChangeBatch(
                 recordsToSave: try batch.compactMap {
-                    try $0.client?.record(changedSince: $0.base)
+                    try $0.client?.record(changedSince: $0.sentBase)
                 },
                 recordIDsToDelete: deletions.map { CKRecord.ID($0.change.id) })
             // What others edited, or made under the name since, is decided first, as by the cache alone.

@@ -75,12 +75,12 @@ extension CacheStore {
                     """)
             var walk = DependencyWalk<RecordID, OutgoingChange>()
             var batch = Batch(itemLimit: itemLimit, bytesLimit: bytesLimit)
-            var departures = Departures()
+            var departures = Departures(withholding: owners)
             while !batch.isFull, departures.needsPass {
                 let rows = try Row.fetchCursor(
                     statement,
                     arguments: StatementArguments(owners.sorted())
-                        + [departures.beginPass(), itemLimit])
+                        + [departures.beginPass(), max(itemLimit, 400)])
                 while !batch.isFull, let row = try rows.next() {
                     let key: Int64 = try row.decode(atIndex: PendingRow.columnCount)
                     guard let zone = zones[key] else { continue }
@@ -173,7 +173,8 @@ extension CacheStore {
         }
         return OutgoingChange(
             change: pending.change, client: client, base: pending.base,
-            sequence: pending.sequence, receipts: try receipts(for: client, zone, database))
+            sequence: pending.sequence, receipts: try receipts(for: client, zone, database),
+            isWhole: client.map { isMigratedLocally($0.type) } ?? false)
     }
 
     /// Whether a new record has the name of one that the service still has, which must be deleted

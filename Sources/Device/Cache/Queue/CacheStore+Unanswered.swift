@@ -33,7 +33,8 @@ extension CacheStore {
             guard var row = try pending(name, zone, database),
                 let record = try record(name, zone, database)
             else { continue }
-            row.earlier += marksOfTimes(record)
+            // In front, where they give way to marks of values.
+            row.earlier = marksOfTimes(record) + row.earlier
             try update(row, database)
         }
         try database.cachedStatement(
@@ -94,9 +95,10 @@ extension CacheStore {
                 sql: """
                     SELECT name, deleted, sent FROM tombstone
                     WHERE \(isHere) AND owner = ? AND zone = ? AND sent IS NOT NULL
+                        AND (version IS NULL OR version = 0)
                     """), arguments: [zone.id.ownerName, zone.id.name])
         while let row = try rows.next() {
-            // What others have deleted since is gone for all.
+            // What others have deleted since is gone for all, as is what the service has the deletion of.
             guard let milliseconds = try row.decode(Int64?.self, atIndex: 1) else { continue }
             deletions.unanswered[try row.decode(atIndex: 0)] =
                 (milliseconds, Set(SentMarks.list(try row.decode(atIndex: 2))))

@@ -27,7 +27,7 @@ enum CacheFormat {
             .init("deleted records", sql: deletedRecords),
             .init("hashes of names") { try findByHash($0) },
             .init("versions of deletions", sql: versionsOfDeletions),
-            .init("deletions of unanswered saves", sql: deletionsOfUnansweredSaves),
+            .init("unanswered saves and moves", sql: unansweredSavesAndMoves),
         ],
         unmarkedFormats: 1...2)
 
@@ -242,10 +242,14 @@ enum CacheFormat {
 
     // tombstone.sent: marks of the times of its fields, as a new record was sent that was deleted before it was known whether
     // it had arrived; NULL for all others.
-    private static let deletionsOfUnansweredSaves = """
+    // pending.isMoved: its base refers with DELETE_SELF to what the record does not refer to any more, or may do so.
+    private static let unansweredSavesAndMoves = """
         ALTER TABLE tombstone ADD COLUMN sent BLOB;
         CREATE INDEX tombstoneOfUnanswered ON tombstone (database, owner, zone)
             WHERE sent IS NOT NULL;
+        ALTER TABLE pending ADD COLUMN isMoved INTEGER NOT NULL DEFAULT 0;
+        UPDATE pending SET isMoved = 1 WHERE instr(baseFields, CAST('"DELETE_SELF"' AS BLOB)) > 0;
+        CREATE INDEX pendingMoved ON pending (zone) WHERE isMoved;
         """
 
     /// The database of the zones of an owner: zones of an owner other than the user are in the

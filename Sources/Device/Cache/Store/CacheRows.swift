@@ -70,6 +70,8 @@ struct PendingRow {
     /// deleted it since.
     var isSentAgain: Bool
     var delivery: Delivery
+    /// Whether the record refers to others with DELETE_SELF at the service than here; see ``Departures``.
+    var isMoved: Bool
 
     /// Whether the change may have reached the service. Stored before a batch is sent.
     enum Delivery: Int {
@@ -95,11 +97,11 @@ struct PendingRow {
     }
 
     /// The number of columns.
-    static let columnCount = 17
+    static let columnCount = 18
 
     static let columns = """
         sequence, pending.name, kind, generation, edited, baseType, baseSystem, baseParent, baseFields, \
-        earlier, rounds, attempts, errorCode, errorMessage, isMadeAnew, isUncertain, isSentAgain
+        earlier, rounds, attempts, errorCode, errorMessage, isMadeAnew, isUncertain, isSentAgain, isMoved
         """
 
     init(_ row: Row, zone: ZoneID) throws {
@@ -127,6 +129,7 @@ struct PendingRow {
         // Only this app's versions write the column; an unknown number is treated as the unknown.
         delivery = Delivery(rawValue: try row.decode(atIndex: 15)) ?? .unknown
         isSentAgain = try row.decode(atIndex: 16)
+        isMoved = try row.decode(atIndex: 17)
     }
 }
 

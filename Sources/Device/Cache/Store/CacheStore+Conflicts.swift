@@ -84,10 +84,7 @@ extension CacheStore {
         here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
-        if try isMadeAnew(server, after: pending.base, database)
-            || pending.base?.isOfAnotherRecord(than: server) == true
-                && !isSentAgain(server, pending, zone, database)
-        {
+        if try isOfAnotherRecord(server, than: pending, zone, database) {
             try removePending(pending, database)
             try put(server, zone, database)
             outcome.changedIDs.insert(server.id)
@@ -96,6 +93,15 @@ extension CacheStore {
         var row = pending
         row.base = server
         try update(row, database)
+    }
+
+    /// Whether a record of the service is another one than that of a pending deletion.
+    func isOfAnotherRecord(
+        _ server: RecordSnapshot, than deletion: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        try isMadeAnew(server, after: deletion.base, database)
+            || deletion.base?.isOfAnotherRecord(than: server) == true
+                && !isSentAgain(server, deletion, zone, database)
     }
 
     /// Handles an edit of a record that was deleted elsewhere, after which another record of its
@@ -222,6 +228,8 @@ extension CacheStore {
             && (fieldTimesKey(ofType: server.type) == nil
                 ? row.base != nil || row.delivery == .notSent
                 : isMadeAnew(record(server.id.name, zone, database), after: server))
+        let here = try record(server.id.name, zone, database)
+        row.isMoved = here.map { !$0.deleteSelfNames(leftSince: server).isEmpty } ?? false
         row.base = server
         row.earlier = []
         row.delivery = .notSent

@@ -201,11 +201,15 @@ extension CacheStore {
                 former: try madeAnewMilliseconds(ofDeleted: new.id, database), at: now)
         }
         try put(new, isEdit: true, zone, database)
+        let isMoved = (pending?.base ?? base).map { !new.deleteSelfNames(leftSince: $0).isEmpty }
         if var row = pending {
+            row.isMoved = row.isMoved || isMoved ?? false
             if row.change.kind == .save, let old, row.delivery != .notSent {
                 // The service may have these values although no answer arrived.
                 row.earlier.append(contentsOf: old.marks(ofFieldsThatDifferFrom: new))
-                if row.isUnanswered { row.earlier += marksOfTimes(old, replacedBy: new) }
+                if row.isUnanswered {
+                    row.earlier = marksOfTimes(old, replacedBy: new) + row.earlier
+                }
             }
             if row.change.kind == .delete {
                 row.isMadeAnew = isMadeAnew
@@ -220,7 +224,7 @@ extension CacheStore {
         } else {
             try queue(
                 .save, edit.id.name, zone, base: base, editedMilliseconds: edited,
-                isMadeAnew: isMadeAnew, database)
+                isMadeAnew: isMadeAnew, isMoved: isMoved ?? false, database)
         }
         return true
     }

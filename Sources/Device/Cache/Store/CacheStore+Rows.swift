@@ -145,7 +145,7 @@ extension CacheStore {
                 UPDATE pending SET kind = ?, generation = ?, edited = ?, baseType = ?,
                     baseSystem = ?, baseParent = ?, baseFields = ?, earlier = ?, rounds = ?,
                     attempts = ?, errorCode = ?, errorMessage = ?, isMadeAnew = ?, isUncertain = ?,
-                    isSentAgain = ?
+                    isSentAgain = ?, isMoved = ?
                 WHERE sequence = ?
                 """
         ).execute(arguments: [
@@ -153,7 +153,7 @@ extension CacheStore {
             row.base?.type, row.base?.systemData, row.base?.parentRecordName,
             row.base?.fieldsData, SentMarks.data(row.earlier), row.change.conflictRounds,
             row.change.attempts, row.failure?.code.rawValue, row.failure?.message,
-            row.isMadeAnew, row.delivery.rawValue, row.isSentAgain, row.sequence,
+            row.isMadeAnew, row.delivery.rawValue, row.isSentAgain, row.isMoved, row.sequence,
         ])
     }
 
@@ -161,17 +161,17 @@ extension CacheStore {
     func queue(
         _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
         editedMilliseconds: Int64, isMadeAnew: Bool = false, isSentAgain: Bool = false,
-        _ database: Database
+        isMoved: Bool = false, _ database: Database
     ) throws {
         try database.cachedStatement(
             sql: """
                 INSERT INTO pending (zone, name, kind, generation, edited, baseType, baseSystem,
-                    baseParent, baseFields, isMadeAnew, isSentAgain)
-                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
+                    baseParent, baseFields, isMadeAnew, isSentAgain, isMoved)
+                VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             zone.key, name, kind.rawValue, editedMilliseconds, base?.type, base?.systemData,
-            base?.parentRecordName, base?.fieldsData, isMadeAnew, isSentAgain,
+            base?.parentRecordName, base?.fieldsData, isMadeAnew, isSentAgain, isMoved,
         ])
         if isMadeAnew { try needFetch(of: zone, database) }
     }

@@ -116,14 +116,15 @@ extension CacheStore {
             try putPass(of: server.id.name, zone, database)
             return true
         }
-        guard row.change.kind == .save, let client = try record(server.id.name, zone, database)
-        else {
+        let client = try record(server.id.name, zone, database)
+        if row.change.kind == .delete, try !isOfAnotherRecord(server, than: row, zone, database) {
             try setAside(deletion: row, of: server, &outcome, database)
             return true
         }
         try removePending(row, database)
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
+        guard row.change.kind == .save, let client else { return true }
         let conflict = SyncConflict(
             ancestor: row.base, client: client, server: server,
             clientEditedMilliseconds: row.editedMilliseconds)
@@ -155,6 +156,12 @@ extension CacheStore {
         var migrated = record
         edit.apply(to: &migrated)
         return migrated
+    }
+
+    /// Whether records of a type may be here as they were migrated, and older at the service.
+    func isMigratedLocally(_ type: String) -> Bool {
+        guard let steps = versions.declarations[type]?.steps, !steps.isEmpty else { return false }
+        return !createsZones || steps.contains { $0.reach == .locally }
     }
 
     /// The result of migrating an older record; nil if there is nothing to migrate, or a migration

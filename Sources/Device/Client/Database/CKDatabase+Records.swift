@@ -16,13 +16,13 @@ extension CKDatabase {
     /// - Throws: the record's own error, such as `CKError.serverRecordChanged`.
     @discardableResult
     public func save(_ record: CKRecord) async throws -> CKRecord {
-        try await modify([record], [], [:], .ifServerRecordUnchanged, true).saves.only().result
+        try await modify([record], []).saves.only().result
             .get()
     }
 
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
-        try await modify([], [recordID], [:], .ifServerRecordUnchanged, true).deletions.only()
+        try await modify([], [recordID]).deletions.only()
             .result.get()
         return recordID
     }
@@ -66,28 +66,28 @@ extension CKDatabase {
     ///
     /// - Parameters:
     ///   - deletionTags: the required tags; other records are deleted unconditionally.
+    ///   - replacedIDs: records of which all fields are sent, so that the service has no others.
     ///   - operationID: names the request, for ``cancelOperations(_:of:inZonesOf:)``.
     /// - Returns: also the change tags of the deletions, if the service sends them.
     package func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
-        deletionTags: [CKRecord.ID: String],
+        deletionTags: [CKRecord.ID: String], replacing replacedIDs: Set<CKRecord.ID> = [],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool,
         operationID: String? = nil
     ) async throws -> (results: RecordModifications, tombstoneTags: [CKRecord.ID: String]) {
-        let outcome = try await modify(
-            recordsToSave, recordIDsToDelete, deletionTags, savePolicy, atomically, operationID)
+        let outcome = try await session.modifyRecords(
+            saving: recordsToSave, deleting: recordIDsToDelete, deletionTags: deletionTags,
+            replacing: replacedIDs, policy: savePolicy, isAtomic: atomically,
+            operationID: operationID ?? core.connection.world.makeUUID().uuidString)
         return (outcome.resultsByItem, outcome.tombstoneTags)
     }
 
     private func modify(
-        _ records: [CKRecord], _ recordIDs: [CKRecord.ID], _ deletionTags: [CKRecord.ID: String],
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ isAtomic: Bool,
-        _ operationID: String? = nil
+        _ records: [CKRecord], _ recordIDs: [CKRecord.ID]
     ) async throws -> RecordsModification {
         try await session.modifyRecords(
-            saving: records, deleting: recordIDs, deletionTags: deletionTags, policy: policy,
-            isAtomic: isAtomic,
-            operationID: operationID ?? core.connection.world.makeUUID().uuidString)
+            saving: records, deleting: recordIDs, policy: .ifServerRecordUnchanged,
+            isAtomic: true, operationID: core.connection.world.makeUUID().uuidString)
     }
 
     /// Has requests that were not answered never carried out, should they still arrive. What was carried out stays so.

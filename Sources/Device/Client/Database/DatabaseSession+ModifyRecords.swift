@@ -16,16 +16,18 @@ extension DatabaseSession {
     ///
     /// - Parameters:
     ///   - deletionTags: change tags that records must have to be deleted.
+    ///   - replacedIDs: records of which all fields are sent, so that the service has no others.
     ///   - progress: called with the fraction of a record's assets that was sent, below 1.
     func modifyRecords(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
-        deletionTags: [CKRecord.ID: String] = [:],
+        deletionTags: [CKRecord.ID: String] = [:], replacing replacedIDs: Set<CKRecord.ID> = [],
         policy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool, operationID: String,
         progress: @escaping @Sendable (CKRecord, Double) -> Void = { _, _ in }
     ) async throws -> RecordsModification {
         var batch = ModifyBatch(
             records, policy: policy, isAtomic: isAtomic, deleting: recordIDs,
-            deletionTags: deletionTags, address: sender.connection.serviceAddress)
+            deletionTags: deletionTags, replacing: replacedIDs,
+            address: sender.connection.serviceAddress)
         // Before uploads, because assets are sent unencrypted.
         if !records.isEmpty { batch.refusePlainValues(of: try core.encryptedFields.keys()) }
         try await upload(&batch, progress: progress)

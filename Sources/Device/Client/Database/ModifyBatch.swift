@@ -20,7 +20,7 @@ struct ModifyBatch {
     init(
         _ records: [CKRecord], policy: CKModifyRecordsOperation.RecordSavePolicy, isAtomic: Bool,
         deleting recordIDs: [CKRecord.ID], deletionTags: [CKRecord.ID: String] = [:],
-        address: String?
+        replacing replacedIDs: Set<CKRecord.ID> = [], address: String?
     ) {
         self.records = records
         self.recordIDs = recordIDs
@@ -34,7 +34,9 @@ struct ModifyBatch {
                         "A new share is saved without its root record; save both"
                             + " together.")
                 }
-                return .success(try record.draft(policy: policy))
+                return .success(
+                    try record.draft(
+                        policy: policy, replaces: replacedIDs.contains(record.recordID)))
             } catch {
                 // Becomes the record's own result.
                 return .failure(CKError(requestFailedWith: error))

@@ -34,23 +34,27 @@ extension CKRecord {
     ///
     /// Participants are saved only with the share's change tag, whatever the policy.
     ///
+    /// - Parameter replaces: whether all fields are sent and the service clears all others, where its change tag is
+    ///   the record's.
     /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
-    func draft(policy: CKModifyRecordsOperation.RecordSavePolicy) throws -> Draft {
+    func draft(
+        policy: CKModifyRecordsOperation.RecordSavePolicy, replaces: Bool = false
+    ) throws -> Draft {
         let state = self.state.withLock { $0 }
         let terms = state.sharing?.terms
         let isShareChanged = terms.map { state.changeTag == nil || $0 != state.sharing?.known }
         let kind: RecordsModify.Kind =
             if policy == .ifServerRecordUnchanged || isShareChanged == true {
-                state.changeTag == nil ? .create : .update
+                state.changeTag == nil ? .create : replaces ? .replace : .update
             } else {
                 .forceUpdate
             }
         var dictionary = RecordDictionary(
             recordName: recordID.recordName, recordType: recordType,
-            recordChangeTag: kind == .update ? state.changeTag : nil,
+            recordChangeTag: kind == .forceUpdate ? nil : state.changeTag,
             zoneID: recordID.zoneID.dictionary)
         var keys = Set(state.changes.keys)
-        let isWhole = policy == .allKeys || kind == .create
+        let isWhole = policy == .allKeys || kind == .create || kind == .replace
         if state.parentSerial != nil || (isWhole && state.parent != nil) {
             dictionary.parentRecordName =
                 state.parent.map { .some($0.recordID.recordName) } ?? .none

@@ -51,6 +51,59 @@ import Testing
         #expect(try await cloud.record("item")?.deleteSelfNames == ["new"])
     }
 
+    /// The service deletes along references of any depth: a card goes with the board that its list is of.
+    @Test(arguments: [true, false])
+    func movedRecordStaysWhenAllAroundItIsDeleted(deletesList: Bool) async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await Device.pair(cloud, ["board": "1", "new": "1"])
+        try phone.edit("list", ["text": .string("1"), "owner": Self.owner("board")])
+        try phone.edit("item", ["text": .string("1"), "owner": Self.owner("list")])
+        for device in [phone, tablet, phone] { try await device.sync() }
+        try phone.edit("item", ["owner": Self.owner("new")])
+        if deletesList { try phone.delete("list") }
+        try phone.delete("board")
+        phone.link.beforeNextSend { [tablet] in
+            try tablet.save("item", "edited")
+            try await tablet.sync()
+        }
+        for device in [phone, tablet, phone] { try await device.sync() }
+        #expect(try await cloud.names() == ["item", "new"])
+        for device in [phone, tablet] {
+            #expect(try device.texts() == ["item": "edited", "new": "1"])
+            #expect(try await device.cache.pendingRecordIDs().isEmpty)
+        }
+    }
+
+    /// Each of the former ones goes with the other's deletion.
+    @Test func formerRecordsThatReferredToEachOtherAreDeleted() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1", "b": "1"])
+        try phone.edit("a", ["owner": Self.owner("b")])
+        try phone.edit("b", ["owner": Self.owner("a")])
+        for device in [phone, tablet, phone] { try await device.sync() }
+        for name in ["a", "b"] { try phone.delete(name) }
+        for name in ["a", "b"] { try phone.save(name, "another") }
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try tablet.texts() == ["a": "another", "b": "another"])
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// Sent, the deletion would take the record; waiting for room, it would never be sent, and nobody would know.
+    @Test func deletionIsSetAsideWithAMoveThatWaitsForRoom() async throws {
+        let cloud = RealService()
+        let (phone, _) = try await pair(cloud)
+        cloud.refuse("item", SyncFailure(.quotaExceeded, message: "Full."))
+        try move(phone)
+        // It says that not all is sent.
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(try await cloud.names() == ["item", "new", "old"])
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["old"])
+        cloud.refuseNothing()
+        try await phone.cache.retryAttentionItems()
+        try await phone.sync()
+        #expect(try await cloud.names() == ["item", "new"])
+    }
+
     /// A new list has the name of the deleted one, whose deletion is sent first.
     @Test func movedRecordStaysWhenItsFormerOwnerIsMadeAnew() async throws {
         let cloud = RealService()

@@ -168,7 +168,9 @@ extension CacheStore {
         DROP TRIGGER baseAssetsMade;
         DROP TRIGGER baseAssetsChanged;
         DROP TRIGGER baseAssetsGone;
+        DROP INDEX pendingMoved;
         ALTER TABLE pending DROP COLUMN isSentAgain;
+        ALTER TABLE pending DROP COLUMN isMoved;
         DROP TABLE assetReceipt;
         DROP TABLE assetUse;
         DROP TABLE asset;

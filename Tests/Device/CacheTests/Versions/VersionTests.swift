@@ -120,6 +120,37 @@ import Testing
         #expect(try names(old) == ["a", "b"], "It was kept.")
     }
 
+    /// The service has the older record, so that what is sent must bring its migration along: it has the newer version.
+    @Test func editOfALocallyMigratedRecordSendsTheWholeRecord() async throws {
+        var local = versions(2)
+        local.migrate("Item", to: 2, as: .locally) { record in
+            record["title"] = record["text"] as String?
+            record["text"] = nil as String?
+            return record
+        }
+        let cloud = RealService()
+        let old = try Device(cloud, versions: versions(1))
+        let new = try Device(cloud, versions: local)
+        let other = try Device(cloud, versions: local)
+        try old.edit("a", ["text": .string("1"), "colour": .string("red")])
+        try await old.sync()
+        try await new.sync()
+        #expect(try await cloud.record("a")?["version"] == .int64(1))
+        try new.edit("a", ["size": .int64(2), "colour": nil])
+        try await new.sync()
+        let stored = try #require(try await cloud.record("a"))
+        #expect(stored["version"] == .int64(2))
+        #expect(stored["title"] == .string("1"))
+        #expect(stored["text"] == nil && stored["colour"] == nil)
+        #expect(stored["size"] == .int64(2))
+        for device in [new, other] {
+            try await device.sync()
+            let here = try #require(
+                try device.cache.snapshot(RecordID(name: "a", zoneID: .list)))
+            #expect(here.hasSameContent(as: stored))
+        }
+    }
+
     /// Nobody but the person can say whether it is to go with what the newer app wrote.
     @Test(arguments: [false, true])
     func deletionOfWhatANewerAppWroteNeedsAttention(isRetried: Bool) async throws {

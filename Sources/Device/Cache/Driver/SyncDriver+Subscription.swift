@@ -1,0 +1,29 @@
+import StratusRecords
+import StratusSync
+
+extension SyncDriver {
+    /// Saves the database's subscription, or looks whether it is still there.
+    func saveSubscription() async throws {
+        let wasSaved = try store.isSubscriptionSaved()
+        do {
+            if try await remote.saveSubscription(wasSaved: wasSaved) {
+                try store.subscriptionSaved()
+                return session.subscriptionSaved(at: now)
+            }
+        } catch let failure as SyncFailure where wasSaved && !failure.isTransient {
+            // It may be there. Better than to sync no more; the next look comes in a while.
+            log.note(.warning, "subscription not found out", ["code": "\(failure.code)"])
+        }
+        session.subscriptionFound(at: now)
+    }
+}
+
+extension SyncFailure {
+    /// Whether the same request may soon be answered.
+    fileprivate var isTransient: Bool {
+        switch RecoveryAction.forRequest(code) {
+        case .awaitNetwork, .slowDown, .awaitAccount: true
+        default: false
+        }
+    }
+}
