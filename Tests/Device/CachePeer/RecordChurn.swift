@@ -26,6 +26,8 @@ struct RecordChurn {
     private let ledger: ChurnLedger
     private let fault: Fault?
     private var numbers: UInt64
+    /// The records that were here before the steps of this turn.
+    private var known: Set<CKRecord.ID> = []
 
     /// - Parameter life: this start's name, which no other has: the device's name, a dot and a number.
     init(path: String, ledger: String, life: String, seed: UInt64) throws {
@@ -52,12 +54,13 @@ struct RecordChurn {
             switch words.first {
             case "churn": try await churn(isRunning: words.last == "running")
             case "steps":
-                // Another device's deletion may come before each of them.
+                try await cache.sync()
                 for _ in 0..<(Int(words[1]) ?? 0) {
                     try step()
                     if random(3) == 0 { try await cache.sync() }
                 }
                 try await cache.sync()
+                known = Set(try records().map(\.recordID))
                 CachePeer.say("done")
             case "sync":
                 try await cache.sync()
@@ -105,9 +108,12 @@ struct RecordChurn {
             }
         }
         guard !records.isEmpty else { return }
-        let record = records[Int(random(UInt64(records.count)))]
+        // What has just come is taken rather than others: its device may not know yet that it arrived.
+        let fresh = records.filter { !known.contains($0.recordID) }
+        let some = fresh.isEmpty || random(2) == 0 ? records : fresh
+        let record = some[Int(random(UInt64(some.count)))]
         let name = record.recordID.recordName
-        if choice < 8, records.count < Self.mostRecords {
+        if choice < 7, records.count < Self.mostRecords {
             let field = Self.fields[Int(random(2))]
             try ledger.write("edit-\(field)", name) { [cache] operation in
                 record[field] = operation

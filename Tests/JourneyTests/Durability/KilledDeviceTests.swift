@@ -126,6 +126,8 @@
             }
             #expect(phone.kill() == SIGKILL, "It ended before it was killed.")
             try tablet.wait(for: "done")
+            // Before the phone hears of what it was sending.
+            if random(4) > 0 { try tablet.tap("steps \(random(12))", "done") }
         }
 
         /// Any moment within so many milliseconds will do: nothing is waited for.
