@@ -310,7 +310,7 @@ let package = Package(
                 "cache-peer", "stratus-cache", "StratusCache", "StratusClient", "StratusRecords",
                 "StratusRuntime", "StratusSchema", "StratusService", "StratusStorage",
                 "StratusSync", "StratusSyncEngine", "StratusTesting",
-                "StratusWire", "TestProcesses", grdb, inMemoryTracing, tracing,
+                "StratusWire", "TestProcesses", "TestServing", grdb, inMemoryTracing, tracing,
             ],
             path: "Tests/Device/CacheTests"),
         .testTarget(

@@ -4,23 +4,21 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Saves, uploads, replaces, downloads, evicts and deletes assets until somebody kills it, and says what is saved.
+/// A device on the service that its environment names: saves, uploads, replaces, downloads, evicts and deletes assets until somebody kills it, and says what is saved.
 struct AssetChurn {
     let path: String
-    /// A folder that stands for the service's files.
-    let service: String
     let seed: String
 
     func run() async throws {
         var settings = SyncSettings()
         settings.listensForNotifications = false
-        settings.minimumDelaySeconds = 0
+        settings.operationsPerSecond = .infinity
         settings.coalescingSeconds = 0
         settings.firstRetryDelaySeconds = 0
         var assets = AssetSettings()
         assets.setPolicy(.always, forField: "kept", ofType: "Photo")
         let cache = try CloudCache(
-            path: path, remotes: [FolderService(folder: service)], settings: settings,
+            path: path, container: .default(), scopes: [.private], settings: settings,
             assets: assets)
         CachePeer.say("open")
         var state = UInt64(seed) ?? 1
@@ -51,77 +49,6 @@ struct AssetChurn {
                 CachePeer.say("deleting \(name)")
                 try await cache.delete(id)
             }
-        }
-    }
-}
-
-/// A service that takes everything, and keeps files in a folder.
-struct FolderService: RemoteDatabase {
-    let folder: String
-
-    var scope: CKDatabase.Scope { .private }
-
-    func userRecordName() async throws -> String { "_alice" }
-    func accountChanges() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
-    func hints() -> AsyncStream<HintEvent> { AsyncStream { $0.finish() } }
-    func hint(of notification: CKNotification) -> ChangeHint? { nil }
-    func saveSubscription(wasSaved: Bool) async throws -> Bool { !wasSaved }
-
-    var deviceID: String { "phone" }
-    func cancel(_ operations: [UnansweredOperation]) async throws {}
-
-    func modifyZones(
-        create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
-    ) async throws -> ZoneOutcomes {
-        ZoneOutcomes(
-            created: Dictionary(uniqueKeysWithValues: create.map { ($0, SyncFailure?.none) }))
-    }
-
-    func databaseChanges(
-        since token: String?, deletionsAfter version: Int64?
-    ) async throws -> DatabasePage {
-        DatabasePage(changed: [CachePeer.id("").zoneID], token: "1")
-    }
-
-    func zoneChanges(
-        _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
-    ) async throws -> ZonePage { ZonePage(token: "1") }
-
-    func send(
-        _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
-    ) async throws -> [OutgoingAnswer] {
-        changes.map { item in
-            item.client == nil ? .deleted(tag: nil) : .saved(.init(changeTag: UUID().uuidString))
-        }
-    }
-
-    func records(_ ids: [RecordID]) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
-        ids.map { _ in .success(nil) }
-    }
-
-    func upload(
-        _ asset: OutgoingAsset, progress: @escaping @Sendable (Int64) -> Void
-    ) async throws -> AssetReceipt {
-        // The name is the content's digest.
-        let checksum = "at the service " + asset.url.lastPathComponent
-        let target = URL(fileURLWithPath: folder + "/" + checksum)
-        try Data(contentsOf: asset.url).write(to: target, options: .atomic)
-        return AssetReceipt(
-            fileChecksum: checksum, sizeBytes: asset.sizeBytes, receipt: "good")
-    }
-
-    func download(
-        _ checksum: String, of id: RecordID, field: String, startingAt offset: Int64,
-        receive: @escaping @Sendable ([UInt8]) async throws -> Void
-    ) async throws {
-        let all: Data
-        do {
-            all = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + checksum))
-        } catch {
-            throw SyncFailure(.assetNotAvailable, message: "No such file.")
-        }
-        for start in stride(from: Int(offset), to: all.count, by: 50_000) {
-            try await receive([UInt8](all[start..<min(start + 50_000, all.count)]))
         }
     }
 }

@@ -6,8 +6,8 @@ import StratusSync
 
 /// A second process at a cache's file, for tests: does what its input says, line by line.
 ///
-/// With a folder and a seed besides it does what ``AssetChurn`` says, and with `records` before all what ``RecordChurn``
-/// says. `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
+/// With `assets` before it and a seed after it, it does what ``AssetChurn`` says, and with `records` before it what
+/// ``RecordChurn`` says. `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
 @main
 struct CachePeer {
     static func main() async throws {
@@ -21,8 +21,7 @@ struct CachePeer {
         }
         if CommandLine.arguments.count == 4 {
             return try await AssetChurn(
-                path: CommandLine.arguments[1], service: CommandLine.arguments[2],
-                seed: CommandLine.arguments[3]
+                path: CommandLine.arguments[2], seed: CommandLine.arguments[3]
             ).run()
         }
         let cache = try CloudCache(

@@ -10,7 +10,7 @@ final class Peer: Sendable {
 
     convenience init(_ path: String) throws { try self.init([path]) }
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
         var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         while folder.path != "/",
             !FileManager.default.isExecutableFile(
@@ -20,7 +20,8 @@ final class Peer: Sendable {
         }
         process = try ChildProcess(
             [folder.appendingPathComponent("cache-peer").path] + arguments,
-            input: input.fileHandleForReading, output: output.fileHandleForWriting)
+            input: input.fileHandleForReading, output: output.fileHandleForWriting,
+            environment: environment)
         // Those are the process's: without it nothing more comes.
         for end in [input.fileHandleForReading, output.fileHandleForWriting] { try end.close() }
     }
@@ -28,7 +29,10 @@ final class Peer: Sendable {
     deinit { end() }
 
     /// Kills the process, which is gone when this returns.
-    func end() { process.end(with: SIGKILL) }
+    ///
+    /// - Returns: the signal that ended it, or the status with which it had ended before.
+    @discardableResult
+    func end() -> Int32 { process.end(with: SIGKILL) }
 
     /// Sends a line, and reads one.
     func answer(to line: String? = nil) async -> String {

@@ -2,21 +2,25 @@ import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
+import StratusService
 import StratusSync
+import Synchronization
+import TestServing
 import Testing
 
 @testable import StratusCache
 
 /// A process that is killed while it saves, uploads, downloads and removes files leaves nothing half done.
+///
+/// It speaks HTTP with a service of this process.
 @Suite struct AssetKillTests {
     private let path = NSTemporaryDirectory() + "killed-\(UUID().uuidString).sqlite"
-    private var service: String { path + "-service" }
     /// Each kill takes some tenths of a second.
     private static let killCount =
         ProcessInfo.processInfo.environment["STRATUS_LONG"] == nil ? 40 : 200
 
     private func remove() {
-        for suffix in ["", "-wal", "-shm", "-lock", "-assets", "-service", "-source"] {
+        for suffix in ["", "-wal", "-shm", "-lock", "-assets", "-source", "-keys"] {
             // What was never made need not go.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
@@ -24,11 +28,20 @@ import Testing
 
     @Test(.timeLimit(.minutes(20))) func killAtAnyPlaceLosesNoFileAndLeavesNoOrphan() async throws {
         defer { remove() }
-        try FileManager.default.createDirectory(
-            atPath: service, withIntermediateDirectories: true)
+        try await withServer(.forDevelopment(isThrottled: false)) { port in
+            try await killAndCheck([
+                "STRATUS_URL": "http://127.0.0.1:\(port)", "STRATUS_DEV_USER": "alice",
+                "STRATUS_DEVICE_ID": "phone", "STRATUS_CONTAINER": CloudDevice.container,
+                "STRATUS_KEY_FOLDER": path + "-keys",
+            ])
+        }
+    }
+
+    private func killAndCheck(_ environment: [String: String]) async throws {
         var saved: Set<String> = []
+        var downloadCount = 0
         for kill in 0..<Self.killCount {
-            let peer = try Peer([path, service, "\(kill)"])
+            let peer = try Peer(["assets", path, "\(kill)"], environment: environment)
             #expect(await peer.answer() == "open")
             // Whatever it does after so many answers.
             for _ in 0..<(kill % 7) {
@@ -43,14 +56,25 @@ import Testing
                 if words.first == "saved" { saved.insert(String(words[1])) }
                 if words.first == "deleting" { saved.remove(String(words[1])) }
             }
-            try await check(saved)
+            #expect(peer.end() == SIGKILL, "It ended before it was killed.")
+            downloadCount += try await check(saved, environment)
         }
+        #expect(downloadCount > 0)
+        print("\(Self.killCount) kills, \(downloadCount) files that were at the service alone.")
         #expect(!saved.isEmpty)
     }
 
     /// Opens the file as the next process does, and looks at everything.
-    private func check(_ saved: Set<String>) async throws {
-        let cache = try CloudCache(path: path, remotes: [RealService().remote()])
+    ///
+    /// - Returns: how many files of records were at the service alone.
+    private func check(_ saved: Set<String>, _ environment: [String: String]) async throws -> Int {
+        var downloadCount = 0
+        let database = CKContainer(
+            identifier: CloudDevice.container,
+            connection: CloudConnection(environmentVariables: environment)
+        ).privateCloudDatabase
+        let remote = CloudKitDatabase(database: database)
+        let cache = try CloudCache(path: path, remotes: [remote])
         defer {
             // Nothing was written that could be lost.
             try? cache.close()
@@ -71,18 +95,28 @@ import Testing
             #expect(try Data(contentsOf: url).count == row[2])
             #expect(uses.contains(row[0]))
         }
-        let atService = try FileManager.default.contentsOfDirectory(atPath: service)
         let keys = Set(rows.map { $0[0] as String })
         for name in saved.sorted() {
-            let record = try #require(try cache.snapshot(RecordID(name: name, zoneID: .list)))
+            let id = RecordID(name: name, zoneID: .list)
+            let record = try #require(try cache.snapshot(id))
             #expect(!record.assetKeys.isEmpty)
-            for (_, key) in record.assetKeys {
-                #expect(keys.contains(key) || atService.contains(key), "\(name) lost \(key)")
+            for (field, key) in record.assetKeys {
+                // What is not here is at the service.
+                if !keys.contains(key) {
+                    downloadCount += 1
+                    let content = Mutex<[UInt8]>([])
+                    try await remote.download(key, of: id, field: field, startingAt: 0) { bytes in
+                        content.withLock { $0 += bytes }
+                    }
+                    let lines = content.withLock { $0.split(separator: UInt8(ascii: "\n")) }
+                    #expect(lines.count == 20_000 && Set(lines).count == 1, "\(name) lost \(key)")
+                }
                 // What is here alone is queued.
                 if key.hasPrefix(AssetReceipt.localPrefix) {
                     #expect(try await cache.pendingRecordIDs().contains { $0.recordName == name })
                 }
             }
         }
+        return downloadCount
     }
 }
