@@ -114,16 +114,3 @@ extension CacheStore {
             that one, then try again.
             """)
 }
-
-extension RecordSnapshot {
-    /// The records with which the service deletes this one.
-    var deleteSelfNames: Set<String> {
-        Set(fields.flatMap(\.references).filter { $0.action == .deleteSelf }.map(\.recordName))
-    }
-
-    /// Those of a former state with which it does not delete this one.
-    func deleteSelfNames(leftSince base: RecordSnapshot) -> Set<String> {
-        let names = base.deleteSelfNames
-        return names.isEmpty ? names : names.subtracting(deleteSelfNames)
-    }
-}

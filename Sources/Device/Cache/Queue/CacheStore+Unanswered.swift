@@ -42,18 +42,6 @@ extension CacheStore {
         ).execute(arguments: [zone.key])
     }
 
-    /// The marks of what an edit takes the place of in a new record that may have arrived.
-    func marksOfTimes(_ old: RecordSnapshot, replacedBy new: RecordSnapshot) -> [UInt64] {
-        let kept = Set(marksOfTimes(new))
-        return marksOfTimes(old).filter { !kept.contains($0) }
-    }
-
-    private func marksOfTimes(_ record: RecordSnapshot) -> [UInt64] {
-        fieldTimesKey(ofType: record.type).map {
-            record.marksOfTimes(in: $0, rules: resolver.fieldRules)
-        } ?? []
-    }
-
     // MARK: Deleted before it was known
 
     /// Notes what a record that is being deleted here was sent with, if nobody knows whether it arrived.

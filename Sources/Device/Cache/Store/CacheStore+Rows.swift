@@ -133,6 +133,18 @@ extension CacheStore {
         try addTombstone(zone, "", deleted: known, database)
     }
 
+    /// The marks of what an edit takes the place of in a new record that may have arrived.
+    func marksOfTimes(_ old: RecordSnapshot, replacedBy new: RecordSnapshot) -> [UInt64] {
+        let kept = Set(marksOfTimes(new))
+        return marksOfTimes(old).filter { !kept.contains($0) }
+    }
+
+    func marksOfTimes(_ record: RecordSnapshot) -> [UInt64] {
+        fieldTimesKey(ofType: record.type).map {
+            record.marksOfTimes(in: $0, rules: resolver.fieldRules)
+        } ?? []
+    }
+
     func removePending(_ row: PendingRow, _ database: Database) throws {
         try database.cachedStatement(sql: "DELETE FROM pending WHERE sequence = ?")
             .execute(arguments: [row.sequence])
@@ -227,5 +239,18 @@ enum CacheFlag: String {
 
     var isOfFile: Bool {
         [.userRecordName, .userCheck, .isDisabled, .isMadeByNobody, .account].contains(self)
+    }
+}
+
+extension RecordSnapshot {
+    /// The records with which the service deletes this one.
+    var deleteSelfNames: Set<String> {
+        Set(fields.flatMap(\.references).filter { $0.action == .deleteSelf }.map(\.recordName))
+    }
+
+    /// Those of a former state with which it does not delete this one.
+    func deleteSelfNames(leftSince base: RecordSnapshot) -> Set<String> {
+        let names = base.deleteSelfNames
+        return names.isEmpty ? names : names.subtracting(deleteSelfNames)
     }
 }

@@ -1,6 +1,8 @@
 import Foundation
 import StratusClient
 import StratusRecords
+import StratusSync
+import StratusTesting
 import Testing
 
 @testable import StratusCache
@@ -41,6 +43,37 @@ import Testing
         let local = try open(nil)
         #expect(try local.snapshot(id) != nil)
         try local.close()
+    }
+
+    /// As an app opens them: locally, then for who signed in; another one who is signed in does not get the file.
+    @Test func openedFileIsTheNamedUsers() async throws {
+        defer { remove() }
+        let cloud = TestCloud()
+        func container(_ user: String?) async throws -> CKContainer {
+            CKContainer(
+                identifier: "iCloud.org.example.Lists",
+                connection: try await cloud.connect(user: user, device: "phone"))
+        }
+        let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(id))
+        item["text"] = "1"
+        let local = try CloudCache(
+            folder: folder, userRecordName: nil, container: try await container(nil))
+        try await local.save(item)
+        try local.close()
+        let alice = try await container("alice")
+        let name = try await alice.userRecordID().recordName
+        let cache = try CloudCache(
+            folder: folder, userRecordName: name, localRecords: .adopt, container: alice)
+        try await cache.sync()
+        #expect(
+            try await alice.privateCloudDatabase.record(for: item.recordID)["text"] == "1")
+        try cache.close()
+        let foreign = try CloudCache(
+            folder: folder, userRecordName: name, container: try await container("bob"))
+        let error = await #expect(throws: CacheError.self) { try await foreign.sync() }
+        #expect(error?.haltReason == .otherAccount)
+        #expect(try await foreign.record(for: item.recordID)?["text"] == "1")
+        try foreign.close()
     }
 
     @Test func adoptedRecordsBringTheirFiles() throws {
