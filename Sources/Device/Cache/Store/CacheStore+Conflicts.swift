@@ -13,6 +13,15 @@ extension CacheStore {
         _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
+        try decide(answered, pending, zone, countsRound: countsRound, &outcome, database)
+        // What an older app wrote may have won.
+        try migrateAsEdit(answered.id.name, zone, &outcome, database)
+    }
+
+    private func decide(
+        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
         var row = pending
         let name = answered.id.name
         let here = try record(name, zone, database)

@@ -155,7 +155,8 @@ extension CacheStore {
             try forgetRemaking(of: zone, database)
         }
         try heardOfDeletions(in: zone, database)
-        try heardOfUnanswered(in: zone, database)
+        // What met a newer app's record has arrived; the newer app hears what became of it.
+        if held.withLock({ $0[zone.key] == nil }) { try heardOfUnanswered(in: zone, database) }
         try forgetSentTags(of: zone, database)
     }
 

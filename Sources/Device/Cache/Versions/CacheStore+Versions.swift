@@ -208,6 +208,15 @@ extension CacheStore {
         if try apply(edit, zone, nowMilliseconds, database) { outcome.changedIDs.insert(edit.id) }
     }
 
+    /// Migrates a record that is here, as it was decided.
+    func migrateAsEdit(
+        _ name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        guard !versions.declarations.isEmpty, let here = try record(name, zone, database)
+        else { return }
+        try migrateAsEdit(here, zone, &outcome, database)
+    }
+
     /// The number of records in one transaction.
     private static let migrationStep = 200
 

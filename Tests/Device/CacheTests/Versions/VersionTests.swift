@@ -151,6 +151,55 @@ import Testing
         }
     }
 
+    /// The old app's save arrived without an answer; what it met there says so.
+    @Test func unansweredRecordThatTheNewAppDeletedStaysDeleted() async throws {
+        let cloud = RealService()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1))
+        try old.save("other", "1")
+        for device in [old, new] { try await device.sync() }
+        try old.save("a", "1")
+        let batch = try old.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        _ = try await old.remote.send(batch, isAtomic: false, operationID: "sent")
+        try old.restart()
+        try await new.sync()
+        try new.save("a", "from the new app")
+        try await new.sync()
+        // Its zone waits for the update, and so does the sync.
+        try? await old.cache.sync()
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        try new.delete("a")
+        try await new.sync()
+        old.versions = versions(2)
+        try old.restart()
+        for device in [old, new] {
+            try await device.sync()
+            #expect(try device.texts() == ["other": "1"])
+        }
+    }
+
+    /// Where an older app's record wins a conflict it is migrated as one that comes without any.
+    @Test func olderRecordThatWinsIsMigrated() async throws {
+        var second = versions(2)
+        second.migrate("Item", to: 2) { record in
+            record["title"] = record["text"] as String?
+            return record
+        }
+        let cloud = RealService()
+        let old = try Device(cloud, versions: versions(1))
+        let new = try Device(cloud, resolver: ServerDateWins(), versions: second)
+        try old.save("a", "1")
+        try await old.sync()
+        new.link.beforeNextSend { [old] in
+            try old.save("a", "2")
+            try await old.sync()
+        }
+        try await new.sync()
+        let stored = try #require(try await cloud.record("a"))
+        #expect(stored["version"] == .int64(2))
+        #expect(stored["title"] == .string("2"))
+    }
+
     /// Nobody but the person can say whether it is to go with what the newer app wrote.
     @Test(arguments: [false, true])
     func deletionOfWhatANewerAppWroteNeedsAttention(isRetried: Bool) async throws {
