@@ -69,9 +69,11 @@ extension CloudCache {
     ) throws -> LocalEdit {
         let lost = try RecordSnapshot(record)
         guard try snapshot(lost.id, in: scope) != nil else { return lost.newRecord }
-        let resolver = try database(scope).store.resolver
+        let store = try database(scope).store
+        let resolver = store.resolver
         let kept = [
             resolver.fieldTimesKey, resolver.editStamps.dateKey, resolver.editStamps.countKey,
+            store.versions.declarations[lost.type]?.key,
         ]
         return LocalEdit(
             id: lost.id, type: lost.type,

@@ -204,16 +204,15 @@ package struct OutgoingChange: Sendable {
     /// Whether this deletes the former record of a name whose new record is saved next.
     package var isOfFormer = false
 
-    /// What the changed fields are those since, where none can be replaced as a whole: with ``isWhole`` all that are
-    /// known but for files.
+    /// What the changed fields are those since, where none can be replaced as a whole: with ``isWhole`` all that the record
+    /// has but for files, and what was removed.
     var sentBase: RecordSnapshot? {
-        guard isWhole, let base else { return base }
+        guard isWhole, let base, let client else { return base }
         return RecordSnapshot(
             id: base.id, type: base.type, system: base.system,
             parentRecordName: base.parentRecordName,
-            fields: base.fields.map { field in
-                field.value?.assets.isEmpty == false
-                    ? field : Field(name: field.name, value: nil, isEncrypted: field.isEncrypted)
+            fields: base.fields.filter { field in
+                client.field(field.name) == nil || field.value?.assets.isEmpty == false
             })
     }
 }

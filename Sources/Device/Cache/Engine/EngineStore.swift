@@ -94,6 +94,7 @@ public final class EngineStore: CKSyncEngineDelegate {
     public func resume(_ engine: CKSyncEngine) throws {
         try claim()
         guard !isHalted else { return try withdraw(from: engine) }
+        try cache.migrateRecords()
         engine.state.add(
             pendingDatabaseChanges: try store.backlog().zonesToDelete.map {
                 .deleteZone(CKRecordZone.ID($0))

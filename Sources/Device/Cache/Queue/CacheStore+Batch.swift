@@ -174,7 +174,7 @@ extension CacheStore {
         return OutgoingChange(
             change: pending.change, client: client, base: pending.base,
             sequence: pending.sequence, receipts: try receipts(for: client, zone, database),
-            isWhole: client.map { isMigratedLocally($0.type) } ?? false)
+            isWhole: client != nil && (pending.base.map { isMigratedLocally($0) } ?? false))
     }
 
     /// Whether a new record has the name of one that the service still has, which must be deleted

@@ -211,6 +211,7 @@ extension CacheStore {
         let stamps = resolver.editStamps
         let own = [
             fieldTimesKey(ofType: kept.type), editDateKey, stamps.dateKey, stamps.countKey,
+            versions.declarations[kept.type]?.key,
         ]
         let lost = conflict.overruledKeys(by: kept).filter { !own.contains($0) }
         if !lost.isEmpty {

@@ -177,11 +177,12 @@ extension CacheStore {
         _ edit: LocalEdit, _ zone: ZoneRow, _ now: Int64, _ database: Database
     ) throws -> Bool {
         let old = try record(edit.id.name, zone, database)
-        try refuseIfNewer(old)
+        try refuseIfNewer(old ?? edit.original)
         var pending = try pending(edit.id.name, zone, database)
         var new: RecordSnapshot
         if let old {
-            new = old
+            // The service has it as it is: what it is migrated to is part of the edit.
+            new = migratedLocally(old)
             migration(of: old, isLocal: false)?.apply(to: &new)
             edit.apply(to: &new)
             try keepKnownAssets(of: &new, over: old, database)
@@ -191,7 +192,7 @@ extension CacheStore {
             // fields, and one that was fetched by other means has a change tag too.
             new = edit.record(system: pending?.base?.system ?? edit.original?.system)
         }
-        stampVersion(&new, over: old.map { _ in new })
+        stampVersion(&new, over: old.map { _ in new } ?? edit.original)
         let edited = stamp(&new, over: old, now, after: pending?.editedMilliseconds)
         let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
         let isMadeAnew = try isMadeAnew(edit, over: old, pending, base, database)

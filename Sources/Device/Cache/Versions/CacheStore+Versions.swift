@@ -158,10 +158,12 @@ extension CacheStore {
         return migrated
     }
 
-    /// Whether records of a type may be here as they were migrated, and older at the service.
-    func isMigratedLocally(_ type: String) -> Bool {
-        guard let steps = versions.declarations[type]?.steps, !steps.isEmpty else { return false }
-        return !createsZones || steps.contains { $0.reach == .locally }
+    /// Whether a record may be here as it was migrated, and older at the service.
+    func isMigratedLocally(_ record: RecordSnapshot) -> Bool {
+        guard let steps = versions.declarations[record.type]?.steps, let last = steps.last,
+            !createsZones || steps.contains(where: { $0.reach == .locally })
+        else { return false }
+        return version(of: record).map { $0.found >= min(last.version, $0.current) } ?? false
     }
 
     /// The result of migrating an older record; nil if there is nothing to migrate, or a migration

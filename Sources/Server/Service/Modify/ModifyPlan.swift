@@ -126,7 +126,7 @@ struct ModifyPlan: Sendable {
     ) async throws -> [RecordKey: RecordRow] {
         let needed = zip(request.operations, keys).compactMap { operation, key in
             operation.kind.isDeletion || operation.kind == .create
-                || operation.kind.isReplacement && operation.record.recordType != nil
+                || operation.kind == .forceReplace && operation.record.recordType != nil
                     && !operation.record.hasAssetsWithoutReceipt
                 ? nil : key
         }

@@ -107,7 +107,10 @@ struct ModifyPlanning {
             guard Names.isRecordName(name), name != key.name else {
                 throw ServiceError.invalid("A parent is another record of the zone.")
             }
-            planned.required.append(RecordKey(zoneName: key.zoneName, name: name))
+            // One that was there before, who replaces the record need not see.
+            if planned.kind != .replace || stored[key]?.parent != name {
+                planned.required.append(RecordKey(zoneName: key.zoneName, name: name))
+            }
         }
         try planFields(of: record, type: recordType, into: &planned)
         return planned
@@ -187,7 +190,10 @@ struct ModifyPlanning {
             throw ServiceError.tooManyReferences
         }
         try planAssets(into: &planned)
-        planned.required += fitting.required + newOwners(among: fitting.owners, of: planned.key)
+        planned.required +=
+            planned.kind == .replace
+            ? new(.validate, to: fitting.required, of: planned.key) : fitting.required
+        planned.required += new(.deleteSelf, to: fitting.owners, of: planned.key)
         let values = planned.changes.filter { $0.value != nil }
         planned.content = PlannedOperation.Content(values)
         if !planned.kind.isReplacement, planned.kind != .create, let row = stored[planned.key] {
@@ -202,15 +208,17 @@ struct ModifyPlanning {
         growth += fitting.growth
     }
 
-    /// The targets to which the record had no DELETE_SELF reference before: they must exist. A reference that an
+    /// The targets to which the record had no such reference before: they must exist. A reference that an
     /// earlier release stored without its target can be saved again.
-    private func newOwners(among targets: [RecordKey], of holder: RecordKey) -> [RecordKey] {
+    private func new(
+        _ action: ReferenceRow.Action, to targets: [RecordKey], of holder: RecordKey
+    ) -> [RecordKey] {
         guard !targets.isEmpty, let row = stored[holder] else { return targets }
         // A stored record that cannot be read counts as having none: then all targets must exist. Else the save is
         // refused, and the caller learns it.
         guard let old = try? ActingReference.all(in: row.payload) else { return targets }
         return targets.filter {
-            !old.contains(ActingReference(target: $0.name, action: .deleteSelf))
+            !old.contains(ActingReference(target: $0.name, action: action))
         }
     }
 }

@@ -474,6 +474,32 @@ import Testing
         #expect(Set(seen.records.compactMap(\.tombstone?.recordName)) == ["hut", "shared"])
     }
 
+    @Test("Who replaces a record need not see what it referred to before")
+    func replacementKeepsReferencesThatItsWriterCannotSee() async throws {
+        let trip = try await Trip()
+        try await trip.join(trip.bo)
+        let fields = [Reference.Action.deleteSelf, .validate].enumerated().map { place, action in
+            Field(
+                name: "of\(place)",
+                value: .reference(Reference(recordName: "diary", action: action)))
+        }
+        try await trip.ida.modify(
+            [hut(.create, "note", fields, parent: .some("hut"))], in: "Trips")
+        let seen = try #require(try await trip.bo.lookup(["note"], in: trip.trips)[0].record)
+        func replace(_ name: String, tag: String?) async throws -> FrameworkErrorCode? {
+            let operation = hut(
+                tag == nil ? .create : .replace, name, fields + [beds(9)], tag: tag,
+                parent: .some("hut"))
+            return try await trip.bo.modify([operation], in: trip.trips)[0].failed?.error
+                .frameworkCode
+        }
+        #expect(try await replace("note", tag: seen.recordChangeTag) == nil)
+        let there = try await trip.ida.lookup(["note"], in: "Trips")[0]
+        #expect(there.values["beds"] == .int64(9))
+        // New ones he must see.
+        #expect(try await replace("other", tag: nil) == .referenceViolation)
+    }
+
     @Test("A root that goes by a cascade takes its share along")
     func cascadedRootDeletesItsShare() async throws {
         let trip = try await Trip()
