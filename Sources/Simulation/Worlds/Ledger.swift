@@ -95,7 +95,18 @@ struct Ledger {
                 }
             }
         }
-        if life != kept { change(key, kept) { $0.deleter = nil } }
+        guard life != kept else { return }
+        change(key, kept) { life in
+            life.deleter = nil
+            life.isPromised = false
+            for field in life.edits.keys {
+                life.edits[field] = life.edits[field]?.map { edit in
+                    var edit = edit
+                    if edit.device == device { edit.isPromised = false }
+                    return edit
+                }
+            }
+        }
     }
 
     /// What a user does, and did, to another's zone is not promised any more: they left it.

@@ -114,6 +114,12 @@ extension CacheStore {
         guard versions.newerRecords == .goOn else {
             // A full fetch has received it all the same.
             try putPass(of: server.id.name, zone, database)
+            if row.change.kind == .delete, row.base == nil {
+                // The record had arrived without an answer: there is something to delete after the update.
+                var row = row
+                row.base = server
+                try update(row, database)
+            }
             return true
         }
         let client = try record(server.id.name, zone, database)

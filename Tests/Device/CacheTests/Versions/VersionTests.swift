@@ -152,7 +152,8 @@ import Testing
     }
 
     /// The old app's save arrived without an answer; what it met there says so.
-    @Test func unansweredRecordThatTheNewAppDeletedStaysDeleted() async throws {
+    @Test(arguments: [false, true])
+    func unansweredRecordThatMetTheNewAppStaysDeleted(isDeletedHere: Bool) async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))
@@ -165,10 +166,11 @@ import Testing
         try await new.sync()
         try new.save("a", "from the new app")
         try await new.sync()
+        if isDeletedHere { try old.delete("a") }
         // Its zone waits for the update, and so does the sync.
         try? await old.cache.sync()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
-        try new.delete("a")
+        if !isDeletedHere { try new.delete("a") }
         try await new.sync()
         old.versions = versions(2)
         try old.restart()
