@@ -114,7 +114,9 @@ extension CacheStore {
         guard versions.newerRecords == .goOn else {
             // A full fetch has received it all the same.
             try putPass(of: server.id.name, zone, database)
-            if row.change.kind == .delete, row.base == nil {
+            if row.change.kind == .delete, row.base == nil,
+                try !isOfAnotherRecord(server, than: row, zone, database)
+            {
                 // The record had arrived without an answer: there is something to delete after the update.
                 var row = row
                 row.base = server
