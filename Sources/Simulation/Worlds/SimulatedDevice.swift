@@ -96,6 +96,9 @@ final class SimulatedDevice {
         return cache
     }
 
+    /// What the second version of the app keeps of a record's first field; the first version knows nothing of it.
+    static let copyKey = "second"
+
     /// The second version writes a field that the first one had not.
     private var versions: RecordVersions {
         var versions = RecordVersions()
@@ -104,11 +107,17 @@ final class SimulatedDevice {
         versions.declare("Item", key: "version", current: Int64(appVersion))
         if appVersion > 1 {
             versions.migrate("Item", to: 2) { record in
-                record["second"] = 2
+                record[Self.copyKey] = record[Plan.fields[0]] as Int64?
                 return record
             }
         }
         return versions
+    }
+
+    /// Writes what the second version of the app does with a record's first field.
+    func writeCopy(in record: CKRecord) {
+        guard newerRecords != nil, appVersion > 1 else { return }
+        record[Self.copyKey] = record[Plan.fields[0]] as Int64?
     }
 
     /// The process ends, and the next one is of a newer app.

@@ -208,6 +208,7 @@ extension SimulationRun {
         var found: [Ledger.Key: Ledger.Found] = [:]
         for user in 0..<plan.userCount {
             for (id, record) in try await truth(user).contents[.private] ?? [:] {
+                checkCopy(in: record)
                 guard let zone = Plan.zones.firstIndex(of: id.zoneID.name),
                     let number = Int(id.name.dropFirst()),
                     case .int64(let life) = record["life"]
@@ -230,6 +231,16 @@ extension SimulationRun {
             try devices.first { $0.name == name }?.firstClockOffset(ofUser: user, in: scope) ?? 0
         }
         violations += ledger.violations(found: found)
+    }
+
+    /// What the second version of the app made of a field is of the edit that the field has, whichever app made it.
+    private func checkCopy(in record: RecordSnapshot) {
+        guard ledger.isDecidedByTime, case .int64(let version) = record["version"], version > 1,
+            record[SimulatedDevice.copyKey] != record[Plan.fields[0]]
+        else { return }
+        violations.append(
+            "\(record.id.zoneID.name)/\(record.id.name) of version \(version) has a copy that is not its field's: "
+                + "\(record.fields)")
     }
 
     /// Nobody sees what is not theirs and not shared with them (P9), nor what they left; unless a copy was restored

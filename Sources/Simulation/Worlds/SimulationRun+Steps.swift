@@ -94,6 +94,7 @@ extension SimulationRun {
         _ item: CKRecord, _ device: SimulatedDevice, _ scope: CKDatabase.Scope, field: String,
         number: Int64
     ) throws -> Bool {
+        if field == Plan.fields[0] { device.writeCopy(in: item) }
         do {
             try device.opened().save(item, in: scope)
             if device.openCache != nil { return true }

@@ -25,7 +25,7 @@ final class CloudDevice: Sendable {
         _ cloud: TestCloud, _ name: String, user: String = "alice",
         time: TestTime = TestTime(), settings: SyncSettings = .quick,
         resolver: (any ConflictResolver)? = nil, assets: AssetSettings = AssetSettings(),
-        keyStore: (any CloudKeyStore)? = nil
+        keyStore: (any CloudKeyStore)? = nil, versions: RecordVersions = RecordVersions()
     ) async throws {
         let link = try await cloud.connect(user: user, device: name)
         guard let inner = link.transport as? any AccountTransport else {
@@ -43,7 +43,7 @@ final class CloudDevice: Sendable {
         open = { [connection] in
             try CloudCache(
                 path: path, container: CloudDevice.container(connection), settings: settings,
-                resolver: resolver, assets: assets, world: time.world)
+                resolver: resolver, versions: versions, assets: assets, world: time.world)
         }
         opened = Mutex(try open())
     }

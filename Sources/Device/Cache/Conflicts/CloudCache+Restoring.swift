@@ -38,17 +38,18 @@ extension CloudCache {
         case .fileDamaged(_, let saves, let deleted, _):
             edits = try saves.map { try $0.edit() }
             deletions = deleted.map { RecordID($0) }
-        case .editOverruled(let client, _, let keys):
-            edits = [try edit(of: client, keys: keys, in: report.scope)]
-        case .remoteEditOverruled(_, let server, let keys):
-            edits = [try edit(of: server, keys: keys, in: report.scope)]
+        case .editOverruled(let client, let server, let keys):
+            edits = [try edit(of: client, over: server, keys: keys, in: report.scope)]
+        case .remoteEditOverruled(let client, let server, let keys):
+            edits = [try edit(of: server, over: client, keys: keys, in: report.scope)]
         case .editOfDeletedRecord(let client):
-            edits = [try edit(of: client, keys: client.allKeys(), in: report.scope)]
+            edits = [try edit(of: client, over: nil, keys: client.allKeys(), in: report.scope)]
         case .recordsMissing(let records):
+            let store = try database(report.scope).store
             edits = try records.compactMap { record in
                 let lost = try RecordSnapshot(record)
                 guard try snapshot(lost.id, in: report.scope) == nil else { return nil }
-                return lost.newRecord
+                return store.migrated(lost).newRecord
             }
         default:
             throw CacheError(
@@ -64,21 +65,36 @@ extension CloudCache {
         return edits.map { CKRecord.ID($0.id) }
     }
 
+    /// The edit that brings an overruled record's values back, in the form that this app writes: the report may be older.
+    ///
+    /// - Parameter kept: what overruled it; nil if nothing did.
     private func edit(
-        of record: CKRecord, keys: [String], in scope: CKDatabase.Scope
+        of record: CKRecord, over kept: CKRecord?, keys: [String], in scope: CKDatabase.Scope
     ) throws -> LocalEdit {
-        let lost = try RecordSnapshot(record)
-        guard try snapshot(lost.id, in: scope) != nil else { return lost.newRecord }
         let store = try database(scope).store
+        let lost = try RecordSnapshot(record)
+        guard try snapshot(lost.id, in: scope) != nil else {
+            return store.migrated(lost).newRecord
+        }
         let resolver = store.resolver
-        let kept = [
+        let own = [
             resolver.fieldTimesKey, resolver.editStamps.dateKey, resolver.editStamps.countKey,
             store.versions.declarations[lost.type]?.key,
         ]
+        // Only what the overruled values make of a record is theirs.
+        var without = lost
+        let other = try kept.map { try RecordSnapshot($0) }
+        for key in keys {
+            if let other { without.replace(key, from: other) } else { without[key] = nil }
+        }
+        let with = store.migrated(lost)
+        without = store.migrated(without)
+        let changed = Set((with.fields + without.fields).map(\.name))
+            .filter { with.field($0) != without.field($0) }
         return LocalEdit(
             id: lost.id, type: lost.type,
-            changes: keys.filter { !kept.contains($0) }
-                .map { lost.field($0) ?? Field(name: $0, value: nil) })
+            changes: changed.union(keys).subtracting(own.compactMap(\.self)).sorted()
+                .map { with.field($0) ?? Field(name: $0, value: nil) })
     }
 }
 

@@ -147,7 +147,7 @@ extension CacheStore {
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
         // It waits for a newer app, or apart, with its zone; or for the zone's changes.
-        if held.withLock({ $0[zone.key] != nil }) || zone.state == .detached || row.isUnanswered
+        if isHeld(zone) || zone.state == .detached || row.isUnanswered
             || row.waitsForDeletion
         {
             return nil

@@ -70,21 +70,21 @@ extension CacheStore {
             try rebase(&row, on: server, zone, database)
             return
         }
+        // Records are compared in one form: what an older app edited is part of what the migration makes of it.
         let conflict = SyncConflict(
-            ancestor: ancestor, client: client, server: server,
+            ancestor: ancestor.map { migrated($0, like: client) }, client: client,
+            server: migrated(server, like: client),
             clientEditedMilliseconds: row.editedMilliseconds)
         row.change.conflictRounds += countsRound ? 1 : 0
+        let merged: RecordSnapshot
         switch resolver.resolve(conflict) {
-        case .keepServer: try yield(conflict, row, zone, &outcome, database)
-        case .keepClient:
-            try resolve(conflict, as: conflict.clientOverServer, &row, zone, &outcome, database)
-        case .halt(let reason): outcome.haltReason = reason
-        case .save(let fields):
-            let merged = conflict.server(with: fields)
-            try resolve(conflict, as: merged, &row, zone, &outcome, database)
-        case .merge(let merged):
-            try resolve(conflict, as: merged, &row, zone, &outcome, database)
+        case .keepServer: return try yield(conflict, to: server, row, zone, &outcome, database)
+        case .halt(let reason): return outcome.haltReason = reason
+        case .keepClient: merged = conflict.clientOverServer
+        case .save(let fields): merged = conflict.server(with: fields)
+        case .merge(let record): merged = record
         }
+        try resolve(conflict, as: merged, over: server, &row, zone, &outcome, database)
     }
 
     /// A record that was deleted here stays deleted, whatever was edited elsewhere, unless it is
@@ -175,9 +175,12 @@ extension CacheStore {
     }
 
     /// Merges both sides into one record, which is sent again.
+    ///
+    /// - Parameter server: the service's record as it is there.
     private func resolve(
-        _ conflict: SyncConflict, as merged: RecordSnapshot, _ row: inout PendingRow,
-        _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        _ conflict: SyncConflict, as merged: RecordSnapshot, over server: RecordSnapshot,
+        _ row: inout PendingRow, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ database: Database
     ) throws {
         if !merged.hasSameContent(as: conflict.client) {
             try put(merged, zone, database)
@@ -185,22 +188,22 @@ extension CacheStore {
             outcome.changedIDs.insert(merged.id)
         }
         try tell(of: conflict, against: merged, &outcome)
-        if merged.hasSameContent(as: conflict.server) {
+        if merged.hasSameContent(as: server) {
             // The service's record already has all local changes.
             try removePending(row, database)
-            try putSystem(conflict.server.system, of: merged.id.name, zone, database)
+            try putSystem(server.system, of: merged.id.name, zone, database)
         } else {
-            try rebase(&row, on: conflict.server, zone, database)
+            try rebase(&row, on: server, zone, database)
         }
     }
 
     private func yield(
-        _ conflict: SyncConflict, _ row: PendingRow, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
-        _ database: Database
+        _ conflict: SyncConflict, to server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try removePending(row, database)
-        try put(conflict.server, zone, database)
-        outcome.changedIDs.insert(conflict.server.id)
+        try put(server, zone, database)
+        outcome.changedIDs.insert(server.id)
         try tell(of: conflict, against: conflict.server, &outcome)
     }
 

@@ -180,10 +180,11 @@ extension CacheStore {
         try refuseIfNewer(old ?? edit.original)
         var pending = try pending(edit.id.name, zone, database)
         var new: RecordSnapshot
+        var before: RecordSnapshot?
         if let old {
             // The service has it as it is: what it is migrated to is part of the edit.
-            new = migratedLocally(old)
-            migration(of: old, isLocal: false)?.apply(to: &new)
+            let migrated = migrated(old)
+            (new, before) = (migrated, migrated)
             edit.apply(to: &new)
             try keepKnownAssets(of: &new, over: old, database)
             if old.hasSameContent(as: new) { return false }
@@ -193,7 +194,7 @@ extension CacheStore {
             new = edit.record(system: pending?.base?.system ?? edit.original?.system)
         }
         stampVersion(&new, over: old.map { _ in new } ?? edit.original)
-        let edited = stamp(&new, over: old, now, after: pending?.editedMilliseconds)
+        let edited = stamp(&new, over: before, now, after: pending?.editedMilliseconds)
         let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
         let isMadeAnew = try isMadeAnew(edit, over: old, pending, base, database)
         if isMadeAnew, let key = fieldTimesKey(ofType: new.type) {

@@ -156,7 +156,9 @@ extension CacheStore {
         }
         try heardOfDeletions(in: zone, database)
         // What met a newer app's record has arrived; the newer app hears what became of it.
-        if held.withLock({ $0[zone.key] == nil }) { try heardOfUnanswered(in: zone, database) }
+        if !isHeld(zone), try !wantsRefetch(of: zone, database) {
+            try heardOfUnanswered(in: zone, database)
+        }
         try forgetSentTags(of: zone, database)
     }
 

@@ -40,6 +40,8 @@ final class CacheStore: Sendable {
     let hasAccount: @Sendable () -> Bool
     /// The record types whose schema was found, by this process, to lack the field of times.
     let typesWithoutFieldTimes = Mutex<Set<String>>([])
+    /// The first version to which records of a type were ever migrated on this device alone.
+    let locallyMigrated = Mutex<[String: Int64]>([:])
     /// The rows of `record` that the current transaction has written; see
     /// `CacheStore+RecordRows.swift`.
     let writtenRows = Mutex<[RecordID: WrittenRow]>([:])
@@ -73,6 +75,7 @@ final class CacheStore: Sendable {
         self.versions = versions
         self.hasAccount = hasAccount
         try readHeldZones()
+        try readLocalMigrations()
     }
 
     /// The field for the times of edits in records of a type; nil if there is none.

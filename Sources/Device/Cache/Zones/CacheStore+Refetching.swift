@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A fetch of everything that the app asked for.
+/// A fetch of everything that the app asked for, or one of a zone after an update of the app.
 ///
 /// A full fetch does not tell what was deleted, nor what the service lost: only an answer to a token does. So each token is
 /// used once more, and the full fetch begins at the end of that answer.
@@ -22,9 +22,7 @@ extension CacheStore {
             ).map { try ZoneRow($0) }
             for row in rows {
                 // Without a token the next fetch is a full one. An empty one is a sync engine's.
-                if let token = row.token, !token.isEmpty {
-                    try setText("1", named: refetchName(of: row), database)
-                }
+                if let token = row.token, !token.isEmpty { try wantRefetch(of: row, database) }
                 try needFetch(of: row, database)
             }
             try file.noteChange(of: [], in: scope, database)
@@ -32,9 +30,19 @@ extension CacheStore {
         }
     }
 
-    /// At the end of a zone's changes, begins the full fetch that the app asked for.
+    /// Sees to it that a zone is fetched from the beginning once what its token brings is here.
+    func wantRefetch(of zone: ZoneRow, _ database: Database) throws {
+        try setText("1", named: refetchName(of: zone), database)
+    }
+
+    func wantsRefetch(of zone: ZoneRow, _ database: Database) throws -> Bool {
+        try text(named: refetchName(of: zone), database) != nil
+    }
+
+    /// At the end of a zone's changes, begins the full fetch that is wanted; of one that waits for an update of the app,
+    /// after that.
     func beginRefetch(_ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database) throws {
-        guard try text(named: refetchName(of: zone), database) != nil else { return }
+        guard try wantsRefetch(of: zone, database), !isHeld(zone) else { return }
         try forgetRefetch(of: zone, database)
         // They show whether the service loses something before the full fetch has a token.
         try keepTags(through: .max, of: zone, database)

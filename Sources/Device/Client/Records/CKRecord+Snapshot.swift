@@ -93,6 +93,15 @@ extension CKRecord {
             isKnown: state.changeTag != nil || state.isKept, changeCount: state.changeCount)
     }
 
+    /// Notes from now on which fields are read.
+    package func noteReads() { state.withLock { $0.readKeys = [] } }
+
+    /// The fields that were read, here or of the record that this is a copy of, since ``noteReads()``.
+    package var readKeys: Set<FieldKey> { state.withLock { $0.readKeys ?? [] } }
+
+    /// Whether this device can read all of the encrypted fields.
+    package var isReadable: Bool { state.withLock { $0.values.values.allSatisfy(\.isReadable) } }
+
     /// Notes that a store of this device has an edit: later changes are a new edit.
     package func keep(_ edit: LocalEdit) {
         state.withLock { $0.keep(through: edit.changeCount) }

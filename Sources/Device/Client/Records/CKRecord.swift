@@ -129,7 +129,10 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     /// decrypt it.
     public func object(forKey key: FieldKey) -> (any CKRecordValue)? {
         // The object of the value is made outside the lock.
-        state.withLock { $0.values[key] }?.object
+        state.withLock { state in
+            state.readKeys?.insert(key)
+            return state.values[key]
+        }?.object
     }
 
     /// Sets a field; nil removes it. A field that is encrypted stays so.
@@ -187,7 +190,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     /// encrypted fields, which cannot be searched.
     public func allTokens() -> [String] {
         let plain = state.withLock { state in
-            state.values.filter { !state.encryptedKeys.contains($0.key) }
+            state.readKeys?.formUnion(state.values.keys)
+            return state.values.filter { !state.encryptedKeys.contains($0.key) }
         }
         let strings = plain.values.compactMap { $0.object as? String }
         return Set(strings.flatMap(SearchTokens.words)).sorted()

@@ -9,7 +9,10 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Senda
     }
 
     func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValue)? {
-        record.state.withLock { $0.encryptedKeys.contains(key) ? $0.values[key] : nil }?.object
+        record.state.withLock { state in
+            state.readKeys?.insert(key)
+            return state.encryptedKeys.contains(key) ? state.values[key] : nil
+        }?.object
     }
 
     /// Sets an encrypted field. References and assets are refused when the record is saved.

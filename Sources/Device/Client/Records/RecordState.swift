@@ -28,6 +28,8 @@ struct RecordState: Sendable {
 
     /// Whether a store of this device has the record, even if it is not sent yet.
     var isKept = false
+    /// The fields that were read since somebody asked for them; otherwise nil.
+    var readKeys: Set<String>?
 
     /// The state that only a share has.
     var sharing: ShareState? {

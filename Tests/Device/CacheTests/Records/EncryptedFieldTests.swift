@@ -225,6 +225,38 @@ import Testing
         #expect(again.store.encryptedKeys(ofType: "Item") == ["text"])
         try again.close()
     }
+
+    /// A migration that read nothing would write what it makes of nothing.
+    @Test func migrationWaitsForTheKeyOfAnEncryptedField() async throws {
+        var versions = RecordVersions()
+        versions.declare("Item", key: "version", current: 2)
+        versions.migrate("Item", to: 2) { record in
+            record.encryptedValues["title"] = (record["text"] as String?) ?? "untitled"
+            return record
+        }
+        let phone = try await CloudDevice(cloud, "phone")
+        let record = CKRecord(recordType: "Item", recordID: id)
+        record.encryptedValues["text"] = Self.secret
+        try await phone.cache.save(record)
+        try await phone.cache.sync()
+        let tablet = try await CloudDevice(
+            cloud, "tablet", keyStore: MemoryKeyStore(), versions: versions)
+        try await tablet.cache.sync()
+        var here = try #require(try await tablet.cache.record(for: id))
+        #expect(here["title"] == nil && here["version"] == nil)
+        #expect(try await tablet.cache.pendingRecordIDs().isEmpty)
+        let (container, ofPhone) = (
+            CloudDevice.container(tablet.connection), CloudDevice.container(phone.connection)
+        )
+        try await container.useRecoveryKey(try await ofPhone.recoveryKey())
+        try await tablet.cache.refetchEverything()
+        for device in [tablet, phone] {
+            try await device.cache.sync()
+            here = try #require(try await device.cache.record(for: id))
+            #expect(here["title"] == Self.secret)
+            #expect(here["version"] == 2)
+        }
+    }
 }
 
 /// A store that keeps keys, but not what was encrypted with them.
