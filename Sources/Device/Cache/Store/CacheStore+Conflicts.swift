@@ -79,7 +79,9 @@ extension CacheStore {
         let merged: RecordSnapshot
         switch resolver.resolve(conflict) {
         case .keepServer: return try yield(conflict, to: server, row, zone, &outcome, database)
-        case .halt(let reason): return outcome.haltReason = reason
+        case .halt(let reason):
+            outcome.haltReason = reason
+            return
         case .keepClient: merged = conflict.clientOverServer
         case .save(let fields): merged = conflict.server(with: fields)
         case .merge(let record): merged = record

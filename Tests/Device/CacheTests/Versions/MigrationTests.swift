@@ -245,7 +245,8 @@ import Testing
         for device in [tablet, phone] {
             try await device.sync()
             #expect(try title(device, "a") == "mine")
-            #expect(try device.cache.snapshot(RecordID(name: "a", zoneID: .list))?["size"] == .int64(2))
+            let here = try device.cache.snapshot(RecordID(name: "a", zoneID: .list))
+            #expect(here?["size"] == .int64(2))
             #expect(try await device.cache.reports().isEmpty)
         }
     }
