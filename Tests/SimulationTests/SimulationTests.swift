@@ -64,7 +64,8 @@ import Testing
     /// An oracle that cannot fail shows nothing: each fault of the code under test breaks a promise in one of these
     /// worlds, which keep them all without it.
     @Test(arguments: [
-        (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.acknowledgesNothing, 1),
+        (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.repeatsNotifications, 1),
+        (.acknowledgesNothing, 1),
         (.forgetsDeletedZones, 314), (.hidesZones, 7), (.trustsPushes, 4),
     ])
     func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {

@@ -40,6 +40,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case leavesIndexBehind = "Q1"
     /// Q2: the observer of a query is not handed an update.
     case missesUpdates = "Q2"
+    /// Q3: a fetch takes what is here already for a change.
+    case repeatsNotifications = "Q3"
 
     /// P5: an atomic request is served in two parts.
     case splitsBatches = "P5"
@@ -203,6 +205,11 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// What happens to a file whose app declared its types, before its queries.
     var sqlBeforeQueries: String? {
         self == .leavesIndexBehind ? "DELETE FROM stratus_index_1" : nil
+    }
+
+    /// What happens to a file before everything is fetched once more, where nothing has changed.
+    var sqlBeforeRefetch: String? {
+        self == .repeatsNotifications ? "UPDATE record SET system = NULL" : nil
     }
 
     var resolver: (any ConflictResolver)? {

@@ -30,14 +30,14 @@ final class SimulatedDevice {
     private(set) var cache: CloudCache?
     private var transport: DeviceTransport?
     private var isKilled = KillSwitch()
-    private(set) var shadows: [Shadow] = []
-    private(set) var queries: [WatchedQuery] = []
+    var shadows: [Shadow] = []
+    var queries: [WatchedQuery] = []
     /// Which version of the app is installed.
     private(set) var appVersion = 1
     static let newestAppVersion = 3
     private let newerRecords: RecordVersions.NewerRecords?
     /// Whether its app declares its types, so that queries look into an index.
-    private let declaresTypes: Bool
+    let declaresTypes: Bool
     /// Where the world's files are.
     private let photoFolder: URL?
     /// Where the disks of its users are; nil where its files are in memory.
@@ -292,97 +292,5 @@ final class SimulatedDevice {
             // What fails now is tried again at the end, when nothing goes wrong any more.
             try? await cache.sync()
         }
-    }
-
-    // MARK: Observers
-
-    private func watch(_ cache: CloudCache) throws {
-        shadows = []
-        for scope in [CKDatabase.Scope.private, .shared] {
-            shadows.append(
-                Shadow(
-                    scope: scope, changes: cache.changes(in: scope),
-                    contents: try Self.contents(of: cache, scope)))
-        }
-        queries = try [CKDatabase.Scope.private, .shared].flatMap { scope in
-            try WatchedQuery.questions.map {
-                try WatchedQuery($0, of: cache, in: scope, mutation: mutation)
-            }
-        }
-    }
-
-    static func contents(
-        of cache: CloudCache, _ scope: CKDatabase.Scope
-    ) throws -> [RecordID: RecordSnapshot] {
-        var contents: [RecordID: RecordSnapshot] = [:]
-        for zone in try cache.zoneIDs(in: scope) {
-            for record in try cache.snapshots(ofType: nil, in: ZoneID(zone), of: scope) {
-                contents[record.id] = record
-            }
-        }
-        return contents
-    }
-
-    /// What is wrong with observers and queries.
-    func wrongObservations() throws -> [String] {
-        guard let cache = openCache else { return [] }
-        var all: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
-        for shadow in shadows { all[shadow.scope] = try Self.contents(of: cache, shadow.scope) }
-        return try unheardChanges(all) + wrongAnswers(all)
-    }
-
-    /// What observers were not told of, or were told wrongly.
-    private func unheardChanges(
-        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
-    ) throws -> [String] {
-        guard let cache = openCache else { return [] }
-        var unheard: [String] = []
-        for place in shadows.indices {
-            let scope = shadows[place].scope
-            for id in shadows[place].changes.takeUnseen() {
-                shadows[place].contents[RecordID(id)] = try cache.snapshot(RecordID(id), in: scope)
-            }
-            let contents = all[scope] ?? [:]
-            let ids = Set(contents.keys).union(shadows[place].contents.keys)
-            let wrong = ids.filter {
-                !Self.isSame(contents[$0], shadows[place].contents[$0])
-            }
-            unheard += wrong.map { id in
-                "\(name): observers have \(shadows[place].contents[id].map { "\($0.fields)" } ?? "nothing")"
-                    + " of \(id.name), and the cache "
-                    + (contents[id].map { "\($0.fields)" } ?? "nothing")
-            }.sorted()
-        }
-        return unheard
-    }
-
-    /// What is wrong with queries, and with what their observers were handed.
-    private func wrongAnswers(
-        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
-    ) throws -> [String] {
-        guard let cache = openCache else { return [] }
-        if declaresTypes, let sql = mutation?.sqlBeforeQueries { try files[user]?.execute(sql) }
-        var wrong: [String] = []
-        for place in queries.indices {
-            let contents = all[queries[place].scope] ?? [:]
-            wrong += try queries[place].violations(cache, contents).map { "\(name): \($0)" }
-        }
-        return wrong
-    }
-
-    private static func isSame(_ one: RecordSnapshot?, _ other: RecordSnapshot?) -> Bool {
-        guard let one, let other else { return one == nil && other == nil }
-        return one.seen.hasSameContent(as: other.seen)
-    }
-}
-
-extension RecordSnapshot {
-    /// As an app sees it: that a photo got the service's checksum when it was uploaded is nothing to hear of.
-    var seen: RecordSnapshot {
-        guard case .asset = self[Plan.photo] else { return self }
-        var seen = self
-        seen[Plan.photo] = .int64(1)
-        seen.carryFieldTimes(in: FieldWise.defaultFieldTimesKey, from: self)
-        return seen
     }
 }

@@ -49,6 +49,7 @@ extension SimulationRun {
         try await checkVisibility()
         try await checkGoneZones()
         try checkGrowth()
+        try await checkSilence()
     }
 
     private func syncWell(_ device: SimulatedDevice) async throws -> [String] {
@@ -257,6 +258,23 @@ extension SimulationRun {
                     violations.append("user \(user) sees \(id.zoneID.name)/\(id.name) of another")
                 }
             }
+        }
+    }
+
+    /// Where nothing has changed, nobody is notified, even if everything is fetched again.
+    private func checkSilence() async throws {
+        for device in devices {
+            let cache = try device.opened()
+            // Taken here, whatever they are.
+            _ = try device.wrongObservations()
+            if let sql = device.mutation?.sqlBeforeRefetch {
+                try device.files[device.user]?.execute(sql)
+            }
+            try await cache.refetchEverything()
+            if let trouble = try await syncedOnce(cache, device).trouble {
+                violations.append("\(device.name): \(trouble)")
+            }
+            violations += try device.needlessNotifications()
         }
     }
 

@@ -82,6 +82,9 @@ struct WatchedQuery {
         return violations
     }
 
+    /// Whether there is an update.
+    mutating func hasUpdate() throws -> Bool { try updates.takeUpdate() != nil }
+
     /// Takes an update: its changes and the difference of both answers are the same.
     private mutating func merge(_ update: QueryUpdate) throws -> [String] {
         let next = try update.records.map { try RecordSnapshot($0) }

@@ -1,0 +1,112 @@
+import StratusCache
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// What observers of a device's cache and of its queries hear, and what they should.
+extension SimulatedDevice {
+    func watch(_ cache: CloudCache) throws {
+        shadows = []
+        for scope in [CKDatabase.Scope.private, .shared] {
+            shadows.append(
+                Shadow(
+                    scope: scope, changes: cache.changes(in: scope),
+                    contents: try Self.contents(of: cache, scope)))
+        }
+        queries = try [CKDatabase.Scope.private, .shared].flatMap { scope in
+            try WatchedQuery.questions.map {
+                try WatchedQuery($0, of: cache, in: scope, mutation: mutation)
+            }
+        }
+    }
+
+    static func contents(
+        of cache: CloudCache, _ scope: CKDatabase.Scope
+    ) throws -> [RecordID: RecordSnapshot] {
+        var contents: [RecordID: RecordSnapshot] = [:]
+        for zone in try cache.zoneIDs(in: scope) {
+            for record in try cache.snapshots(ofType: nil, in: ZoneID(zone), of: scope) {
+                contents[record.id] = record
+            }
+        }
+        return contents
+    }
+
+    /// What is wrong with observers and queries.
+    func wrongObservations() throws -> [String] {
+        guard let cache = openCache else { return [] }
+        var all: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
+        for shadow in shadows { all[shadow.scope] = try Self.contents(of: cache, shadow.scope) }
+        return try unheardChanges(all) + wrongAnswers(all)
+    }
+
+    /// What observers were not told of, or were told wrongly.
+    private func unheardChanges(
+        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
+    ) throws -> [String] {
+        guard let cache = openCache else { return [] }
+        var unheard: [String] = []
+        for place in shadows.indices {
+            let scope = shadows[place].scope
+            for id in shadows[place].changes.takeUnseen() {
+                shadows[place].contents[RecordID(id)] = try cache.snapshot(RecordID(id), in: scope)
+            }
+            let contents = all[scope] ?? [:]
+            let ids = Set(contents.keys).union(shadows[place].contents.keys)
+            let wrong = ids.filter {
+                !Self.isSame(contents[$0], shadows[place].contents[$0])
+            }
+            unheard += wrong.map { id in
+                "\(name): observers have \(shadows[place].contents[id].map { "\($0.fields)" } ?? "nothing")"
+                    + " of \(id.name), and the cache "
+                    + (contents[id].map { "\($0.fields)" } ?? "nothing")
+            }.sorted()
+        }
+        return unheard
+    }
+
+    /// What is wrong with queries, and with what their observers were handed.
+    private func wrongAnswers(
+        _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
+    ) throws -> [String] {
+        guard let cache = openCache else { return [] }
+        if declaresTypes, let sql = mutation?.sqlBeforeQueries { try files[user]?.execute(sql) }
+        var wrong: [String] = []
+        for place in queries.indices {
+            let contents = all[queries[place].scope] ?? [:]
+            wrong += try queries[place].violations(cache, contents).map { "\(name): \($0)" }
+        }
+        return wrong
+    }
+
+    private static func isSame(_ one: RecordSnapshot?, _ other: RecordSnapshot?) -> Bool {
+        guard let one, let other else { return one == nil && other == nil }
+        return one.seen.hasSameContent(as: other.seen)
+    }
+
+    /// What observers were notified of, where nothing has changed since they were last looked at.
+    func needlessNotifications() throws -> [String] {
+        var needless: [String] = []
+        for place in shadows.indices {
+            let ids = shadows[place].changes.takeUnseen()
+            needless += ids.map {
+                "\(name): an observer was notified of \($0.recordName), which had not changed"
+            }
+        }
+        for place in queries.indices where try queries[place].hasUpdate() {
+            needless.append("\(name): a query's observer was handed what had not changed")
+        }
+        return needless.sorted()
+    }
+}
+
+extension RecordSnapshot {
+    /// As an app sees it: that a photo got the service's checksum when it was uploaded is nothing to hear of.
+    var seen: RecordSnapshot {
+        guard case .asset = self[Plan.photo] else { return self }
+        var seen = self
+        seen[Plan.photo] = .int64(1)
+        seen.carryFieldTimes(in: FieldWise.defaultFieldTimesKey, from: self)
+        return seen
+    }
+}
