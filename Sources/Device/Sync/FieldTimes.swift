@@ -246,6 +246,34 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
+    /// Sets the times of fields that a migration changed: nobody edited them, so a value of unknown age gets no time.
+    ///
+    /// - Parameter time: when what the migration read was edited, in milliseconds since 1970; nil if that is not known.
+    package mutating func stampMigration(
+        in key: String, over old: RecordSnapshot, at time: Int64?, rules: [String: FieldRule] = [:]
+    ) {
+        let known = FieldTimes(old[key])
+        var times = known
+        let names = Set((fields + old.fields).map(\.name)).subtracting([key])
+        for name in names where field(name) != old.field(name) {
+            let (new, former, rule) = (field(name), old.field(name), rules[name] ?? .editDate)
+            let before = known.milliseconds(of: former, name)
+            if rule == .editCount {
+                times.set(new, name, milliseconds: (before ?? 0) + 1)
+                continue
+            }
+            guard let time else { continue }
+            if rule == .set || rule == .sequence, new?.isEncrypted != true,
+                former?.isEncrypted != true
+            {
+                times.stampList(
+                    name, rule, from: former?.value, to: new?.value, known: known, at: time)
+            }
+            times.set(new, name, milliseconds: max(time, before.map { $0 + 1 } ?? .min))
+        }
+        if times != known { self[key] = times.value }
+    }
+
     /// Marks the record as a new one with the name of a deleted one, later than that and what is known of former ones.
     ///
     /// - Parameter former: when the last deleted one was made anew, in milliseconds; nil for the first of its name.

@@ -102,6 +102,7 @@ extension CloudCache {
         }
         for store in databases.map(\.store) {
             store.held.withLock { $0 = [:] }
+            store.locallyMigrated.withLock { $0 = [:] }
             store.forgetUser()
         }
         for outcome in outcomes { observers.tell(outcome) }

@@ -36,7 +36,12 @@ extension CloudCache {
         let edits: [LocalEdit]
         switch report.event {
         case .fileDamaged(_, let saves, let deleted, _):
-            edits = try saves.map { try $0.edit() }
+            let store = try database(report.scope).store
+            // What the service has is migrated when it is here again.
+            edits = try saves.map { save in
+                save.recordChangeTag == nil
+                    ? store.migrated(try RecordSnapshot(save)).newRecord : try save.edit()
+            }
             deletions = deleted.map { RecordID($0) }
         case .editOverruled(let client, let server, let keys):
             edits = [try edit(of: client, over: server, keys: keys, in: report.scope)]
@@ -81,19 +86,22 @@ extension CloudCache {
             resolver.fieldTimesKey, resolver.editStamps.dateKey, resolver.editStamps.countKey,
             store.versions.declarations[lost.type]?.key,
         ]
-        // Only what the overruled values make of a record is theirs.
-        var without = lost
-        let other = try kept.map { try RecordSnapshot($0) }
-        for key in keys {
-            if let other { without.replace(key, from: other) } else { without[key] = nil }
-        }
         let with = store.migrated(lost)
-        without = store.migrated(without)
-        let changed = Set((with.fields + without.fields).map(\.name))
-            .filter { with.field($0) != without.field($0) }
+        var changed = Set(keys)
+        if let kept = try kept.map({ try RecordSnapshot($0) }) {
+            // Only what the overruled values make of a record is theirs.
+            var without = lost
+            for key in keys { without.replace(key, from: kept) }
+            without = store.migrated(without)
+            changed.formUnion(
+                (with.fields + without.fields).map(\.name)
+                    .filter { with.field($0) != without.field($0) })
+        } else {
+            changed = Set(with.fields.map(\.name))
+        }
         return LocalEdit(
             id: lost.id, type: lost.type,
-            changes: changed.union(keys).subtracting(own.compactMap(\.self)).sorted()
+            changes: changed.subtracting(own.compactMap(\.self)).sorted()
                 .map { with.field($0) ?? Field(name: $0, value: nil) })
     }
 }

@@ -156,8 +156,9 @@ extension CacheStore {
         }
         try heardOfDeletions(in: zone, database)
         // What met a newer app's record has arrived; the newer app hears what became of it.
-        if !isHeld(zone), try !wantsRefetch(of: zone, database) {
+        if !isHeld(zone) {
             try heardOfUnanswered(in: zone, database)
+            try forgetMet(in: zone, database)
         }
         try forgetSentTags(of: zone, database)
     }
@@ -197,7 +198,9 @@ extension CacheStore {
         let name = server.id.name
         let known = try Data.fetchOne(
             statement, arguments: [zone.key, NameHash.of(name), name])
-        if let known, known == server.systemData {
+        if let known, known == server.systemData,
+            try !isReadableNow(server, zone, database)
+        {
             if zone.isRefetching { try putPass(of: server.id.name, zone, database) }
             return
         }

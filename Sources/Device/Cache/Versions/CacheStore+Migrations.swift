@@ -10,9 +10,9 @@ extension CacheStore {
     /// A migration of one record.
     struct Migration {
         var edit: LocalEdit
-        /// When the newest of the values that it read was edited, in milliseconds since 1970. What it makes of them is as
-        /// old, however late a device migrates: it is nobody's edit.
-        var milliseconds: Int64
+        /// When the newest of the values that it read was edited, in milliseconds since 1970; nil if it read none, or one
+        /// whose time is not known. What it makes of them is as old, however late a device migrates: it is nobody's edit.
+        var milliseconds: Int64?
     }
 
     /// The record as this device reads it: with the migrations that are not sent.
@@ -36,7 +36,7 @@ extension CacheStore {
         var migrated = record
         migration.edit.apply(to: &migrated)
         if let key = fieldTimesKey(ofType: record.type) {
-            migrated.stampFieldTimes(
+            migrated.stampMigration(
                 in: key, over: record, at: migration.milliseconds, rules: resolver.fieldRules)
         }
         return migrated
@@ -56,10 +56,7 @@ extension CacheStore {
         guard isEdit != isLocal else { return nil }
         do {
             let older = file.withFiles(try record.record())
-            guard older.isReadable else {
-                note("migrationWaits", record, "It has values that this device has no key for.")
-                return nil
-            }
+            let unreadable = older.unreadableKeys
             older.noteReads()
             var migrated = older
             for step in steps { migrated = try step.body(migrated) }
@@ -69,11 +66,15 @@ extension CacheStore {
                     .unsupportedValue,
                     "A migration returned another record. Return the one that it was given.")
             }
+            let read = older.readKeys.union(migrated.readKeys)
+            guard unreadable.isDisjoint(with: read) else {
+                note("migrationWaits", record, "It reads values that this device has no key for.")
+                return nil
+            }
             var edit = try migrated.edit()
             edit.changes.removeAll { $0.name == declared.key }
             edit.changes.append(
                 Field(name: declared.key, value: .int64(min(last.version, declared.current))))
-            let read = older.readKeys.union(migrated.readKeys)
             return Migration(edit: edit, milliseconds: editedMilliseconds(of: read, in: record))
         } catch {
             note("migrationFailed", record, "\(error)")
@@ -88,14 +89,18 @@ extension CacheStore {
             isInTransaction: true)
     }
 
-    /// When the newest of some fields' values was edited, in milliseconds since 1970; 0 if none has a time.
-    private func editedMilliseconds(of names: Set<String>, in record: RecordSnapshot) -> Int64 {
+    /// When the newest of some fields' values was edited, in milliseconds since 1970; nil if one has no time.
+    private func editedMilliseconds(of names: Set<String>, in record: RecordSnapshot) -> Int64? {
         let times = FieldTimes(fieldTimesKey(ofType: record.type).flatMap { record[$0] })
-        return names.compactMap { name in
+        var newest: Int64?
+        for name in names {
             let field = record.field(name)
-            return times.milliseconds(of: field, name)
-                ?? field.flatMap { _ in record.system?.modifiedMilliseconds }
-        }.max() ?? 0
+            let isTimed = resolver.fieldRules[name] != .editCount
+            let time = isTimed ? times.milliseconds(of: field, name) : nil
+            guard time != nil || field == nil else { return nil }
+            newest = [newest, time].compactMap(\.self).max()
+        }
+        return newest
     }
 
     // MARK: Migrated on this device alone
@@ -140,6 +145,18 @@ extension CacheStore {
         locallyMigrated.withLock { $0[type] = version }
     }
 
+    /// Whether a fetch brings a record that is here in another form, although it did not change at the service: with values
+    /// that this device had no key for, or migrated because of them.
+    func isReadableNow(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        guard zone.isRefetching, !server.encryptedKeys.isEmpty,
+            let here = try record(server.id.name, zone, database)
+        else { return false }
+        return server.encryptedKeys.contains { here.field($0) != server.field($0) }
+            || version(of: here)?.found ?? 0 < version(of: server)?.found ?? 0
+    }
+
     // MARK: Migrating
 
     /// Migrates a fetched older record as an edit, which is sent.
@@ -148,7 +165,8 @@ extension CacheStore {
         _ database: Database
     ) throws {
         guard let migration = migration(of: server, isLocal: false) else { return }
-        if try apply(migration.edit, zone, migration.milliseconds, database) {
+        let time = migration.milliseconds ?? server.system?.modifiedMilliseconds ?? 0
+        if try apply(migration.edit, zone, time, database) {
             outcome.changedIDs.insert(server.id)
         }
     }

@@ -88,17 +88,61 @@ extension CacheStore {
                 isHalted: versions.newerRecords == .haltZone))
     }
 
+    // MARK: Met before an update
+
+    private func metName(_ name: String, in zone: ZoneRow) -> String { "met/\(zone.key)/\(name)" }
+
+    /// Notes which record an unanswered save of a new one met: it had arrived, so there is something to delete if it is
+    /// deleted before the update. No later fetch brings it again.
+    private func noteMet(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws {
+        let data = [server.systemData ?? Data(), server.fieldsData]
+        try setText(
+            data.map { $0.base64EncodedString() }.joined(separator: "\n"),
+            named: metName(server.id.name, in: zone), database)
+    }
+
+    /// The record of the service that an unanswered save met; nil if none is known.
+    func met(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws
+        -> RecordSnapshot?
+    {
+        guard let text = try text(named: metName(record.id.name, in: zone), database) else {
+            return nil
+        }
+        let data = text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { [UInt8](Data(base64Encoded: String($0)) ?? Data()) }
+        guard data.count == 2 else { return nil }
+        return try data[0].withUnsafeBytes { system in
+            try data[1].withUnsafeBytes { fields in
+                RecordSnapshot(
+                    id: record.id, type: record.type, system: try StoredSystem.decode(system),
+                    parentRecordName: nil, fields: try StoredFields.decode(fields))
+            }
+        }
+    }
+
+    /// Forgets them once the zone is fetched again.
+    func forgetMet(in zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name >= ? AND name < ?"
+        ).execute(arguments: ["met/\(zone.key)/", "met/\(zone.key)0"])
+    }
+
     /// Removes the notes of newer records in a zone that is deleted.
     func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
+        try forgetMet(in: zone, database)
         held.withLock { _ = $0.removeValue(forKey: zone.key) }
     }
 
     /// Sets this app's version in an edited record, unless it must be migrated first.
     func stampVersion(_ record: inout RecordSnapshot, over old: RecordSnapshot?) {
         guard let declared = versions.declarations[record.type] else { return }
-        let found = old.flatMap { version(of: $0)?.found } ?? declared.current
+        // One without any is the app's own.
+        let of = old ?? (record[declared.key] == nil ? nil : record)
+        let found = of.flatMap { version(of: $0)?.found } ?? declared.current
         guard !declared.steps.contains(where: { $0.version > found }) else { return }
         record[declared.key] = .int64(max(found, declared.current))
     }
@@ -119,8 +163,7 @@ extension CacheStore {
             try putPass(of: server.id.name, zone, database)
             guard row.base == nil else { return true }
             if row.isUnanswered, row.change.kind == .save {
-                // It may be deleted here before the update, and only what is fetched then shows that it had arrived.
-                try wantRefetch(of: zone, database)
+                try noteMet(server, zone, database)
             } else if row.change.kind == .delete,
                 try !isOfAnotherRecord(server, than: row, zone, database)
             {

@@ -1,9 +1,10 @@
+import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A fetch of everything that the app asked for, or one of a zone after an update of the app.
+/// A fetch of everything that the app asked for.
 ///
 /// A full fetch does not tell what was deleted, nor what the service lost: only an answer to a token does. So each token is
 /// used once more, and the full fetch begins at the end of that answer.
@@ -22,7 +23,9 @@ extension CacheStore {
             ).map { try ZoneRow($0) }
             for row in rows {
                 // Without a token the next fetch is a full one. An empty one is a sync engine's.
-                if let token = row.token, !token.isEmpty { try wantRefetch(of: row, database) }
+                if let token = row.token, !token.isEmpty {
+                    try setText("1", named: refetchName(of: row), database)
+                }
                 try needFetch(of: row, database)
             }
             try file.noteChange(of: [], in: scope, database)
@@ -30,19 +33,27 @@ extension CacheStore {
         }
     }
 
-    /// Sees to it that a zone is fetched from the beginning once what its token brings is here.
-    func wantRefetch(of zone: ZoneRow, _ database: Database) throws {
-        try setText("1", named: refetchName(of: zone), database)
+    /// How the text of a value begins that only its key opens: "SV1", 0 in base 64, as far as whole characters say so.
+    private static let sealedPrefix = "U1YxA"
+
+    /// Sees to it that all is fetched again if there are values that this device had no key for: the key may have come.
+    ///
+    /// - Returns: the zones.
+    func refetchUnreadable() throws -> [ZoneID] {
+        let isUnreadable = try read { database in
+            try Bool.fetchOne(
+                database,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM record
+                        WHERE zone IN \(zonesHere) AND instr(fields, ?) > 0)
+                    """, arguments: [Data("\"\(Self.sealedPrefix)".utf8)]) ?? false
+        }
+        return isUnreadable ? try refetchEverything() : []
     }
 
-    func wantsRefetch(of zone: ZoneRow, _ database: Database) throws -> Bool {
-        try text(named: refetchName(of: zone), database) != nil
-    }
-
-    /// At the end of a zone's changes, begins the full fetch that is wanted; of one that waits for an update of the app,
-    /// after that.
+    /// At the end of a zone's changes, begins the full fetch that the app asked for.
     func beginRefetch(_ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database) throws {
-        guard try wantsRefetch(of: zone, database), !isHeld(zone) else { return }
+        guard try text(named: refetchName(of: zone), database) != nil else { return }
         try forgetRefetch(of: zone, database)
         // They show whether the service loses something before the full fetch has a token.
         try keepTags(through: .max, of: zone, database)

@@ -99,8 +99,10 @@ extension CKRecord {
     /// The fields that were read, here or of the record that this is a copy of, since ``noteReads()``.
     package var readKeys: Set<FieldKey> { state.withLock { $0.readKeys ?? [] } }
 
-    /// Whether this device can read all of the encrypted fields.
-    package var isReadable: Bool { state.withLock { $0.values.values.allSatisfy(\.isReadable) } }
+    /// The encrypted fields that this device has no key for.
+    package var unreadableKeys: Set<FieldKey> {
+        state.withLock { state in Set(state.values.filter { !$0.value.isReadable }.keys) }
+    }
 
     /// Notes that a store of this device has an edit: later changes are a new edit.
     package func keep(_ edit: LocalEdit) {

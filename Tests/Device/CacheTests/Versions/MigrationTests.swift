@@ -251,6 +251,34 @@ import Testing
         }
     }
 
+    /// What an older app without times wrote counts by its date, and only as far as it changed anything.
+    @Test(arguments: [RecordVersions.Reach.edit, .locally])
+    func editWinsOverFieldsThatAnOlderAppLeftAsTheyWere(_ reach: RecordVersions.Reach) async throws
+    {
+        let cloud = RealService()
+        let plain = FieldWise(fieldTimesKey: nil)
+        let old = try Device(cloud, resolver: plain, versions: versions(1))
+        let new = try Device(cloud, versions: renaming(reach))
+        try old.edit("a", ["text": .string("1"), "size": .int64(1)])
+        try await old.sync()
+        new.link.beforeNextSend { [old] in
+            cloud.pass()
+            try new.edit("a", ["size": .int64(2), "title": .string("mine")])
+            cloud.pass()
+            try old.edit("a", ["colour": .string("red")])
+            try await old.sync()
+        }
+        try await new.sync()
+        if reach == .locally {
+            // Nothing was sent yet.
+            try new.edit("a", ["width": .int64(1)])
+            try await new.sync()
+        }
+        let stored = try #require(try await cloud.record("a"))
+        #expect(stored["size"] == .int64(2) && stored["colour"] == .string("red"))
+        #expect(stored["title"] == .string("mine"))
+    }
+
     // MARK: Later releases
 
     /// A later release has another migration, or none.
