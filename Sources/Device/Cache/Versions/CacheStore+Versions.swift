@@ -5,7 +5,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Records of newer apps.
+/// The versions of records, and the migrations of older ones.
 extension CacheStore {
     /// The version of a record; nil if its type has none.
     func version(of record: RecordSnapshot) -> (found: Int64, current: Int64)? {
@@ -31,178 +31,277 @@ extension CacheStore {
             .newerRecord, "A newer version of the app wrote this record. Update the app.")
     }
 
-    // MARK: Newer records
-
-    /// Reads which zones wait for an update of the app, at the opening and after a write of another process.
-    func readHeldZones() throws {
-        let held = try read { try heldZones($0) }
-        self.held.withLock { $0 = held }
-    }
-
-    /// Whether a zone waits for an update of the app.
-    func isHeld(_ zone: ZoneRow) -> Bool { held.withLock { $0[zone.key] != nil } }
-
-    /// By the key of their row.
-    private func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
-        guard versions.newerRecords == .haltZone else { return [:] }
-        let rows = try Row.fetchAll(
-            database.cachedStatement(
-                sql: """
-                    SELECT zone.id, zone.name, zone.owner, flag.name, flag.value FROM flag
-                    JOIN zone ON zone.\(isHere) AND flag.name LIKE 'newer/' || zone.id || '/%'
-                    WHERE flag.\(isHere)
-                    """))
-        var held: [Int64: ZoneID] = [:]
-        for row in rows {
-            let name: String = try row.decode(atIndex: 3)
-            let type = name.split(separator: "/", maxSplits: 2).last.map(String.init)
-            guard let type, let declared = versions.declarations[type],
-                let version = Int64(try row.decode(String.self, atIndex: 4)),
-                version > declared.current
-            else { continue }
-            held[try row.decode(atIndex: 0)] = ZoneID(
-                name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
-        }
-        return held
-    }
-
-    /// Notes a record of a newer app: its zone may have to wait for an update.
-    func noteNewer(
-        _ record: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
-        _ database: Database
-    ) throws {
-        guard let version = version(of: record), version.found > version.current else { return }
-        // Even if the file says so already: another process may have found it.
-        if versions.newerRecords == .haltZone { held.withLock { $0[zone.key] = zone.id } }
-        let name = "newer/\(zone.key)/\(record.type)"
-        let known = try String.fetchOne(
-            database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
-            arguments: [name])
-        if let known = known.flatMap({ Int64($0) }), known >= version.found { return }
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
-            arguments: [scope.rawValue, name, "\(version.found)"])
-        outcome.events.append(
-            .newerRecords(
-                CKRecordZone.ID(zone.id), recordType: record.type,
-                isHalted: versions.newerRecords == .haltZone))
-    }
-
-    // MARK: Met before an update
-
-    private func metName(_ name: String, in zone: ZoneRow) -> String { "met/\(zone.key)/\(name)" }
-
-    /// Notes which record an unanswered save of a new one met: it had arrived, so there is something to delete if it is
-    /// deleted before the update. No later fetch brings it again.
-    private func noteMet(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
-    ) throws {
-        let data = [server.systemData ?? Data(), server.fieldsData]
-        try setText(
-            data.map { $0.base64EncodedString() }.joined(separator: "\n"),
-            named: metName(server.id.name, in: zone), database)
-    }
-
-    /// The record of the service that an unanswered save met; nil if none is known.
-    func met(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws
-        -> RecordSnapshot?
-    {
-        guard let text = try text(named: metName(record.id.name, in: zone), database) else {
-            return nil
-        }
-        let data = text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { [UInt8](Data(base64Encoded: String($0)) ?? Data()) }
-        guard data.count == 2 else { return nil }
-        return try data[0].withUnsafeBytes { system in
-            try data[1].withUnsafeBytes { fields in
-                RecordSnapshot(
-                    id: record.id, type: record.type, system: try StoredSystem.decode(system),
-                    parentRecordName: nil, fields: try StoredFields.decode(fields))
-            }
-        }
-    }
-
-    /// Forgets them once the zone is fetched again.
-    func forgetMet(in zone: ZoneRow, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: "DELETE FROM flag WHERE \(isHere) AND name >= ? AND name < ?"
-        ).execute(arguments: ["met/\(zone.key)/", "met/\(zone.key)0"])
-    }
-
-    /// Removes the notes of newer records in a zone that is deleted.
-    func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
-        try database.execute(
-            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
-        try forgetMet(in: zone, database)
-        held.withLock { _ = $0.removeValue(forKey: zone.key) }
-    }
-
     /// Sets this app's version in an edited record, unless it must be migrated first.
     func stampVersion(_ record: inout RecordSnapshot, over old: RecordSnapshot?) {
         guard let declared = versions.declarations[record.type] else { return }
         // One without any is the app's own.
-        let of = old ?? (record[declared.key] == nil ? nil : record)
-        let found = of.flatMap { version(of: $0)?.found } ?? declared.current
+        let former = old ?? (record[declared.key] == nil ? nil : record)
+        let found = former.flatMap { version(of: $0)?.found } ?? declared.current
         guard !declared.steps.contains(where: { $0.version > found }) else { return }
         record[declared.key] = .int64(max(found, declared.current))
     }
 
-    /// Handles a newer app's record with a pending local change.
-    ///
-    /// - Returns: whether the record is handled.
-    func meetNewer(
-        _ server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
-        _ outcome: inout CacheOutcome, _ database: Database
-    ) throws -> Bool {
-        guard isNewer(server) else { return false }
-        try noteNewer(server, zone, &outcome, database)
-        // The change is kept for the newer app, which resolves the conflict when it sends the
-        // change.
-        guard versions.newerRecords == .goOn else {
-            // A full fetch has received it all the same.
-            try putPass(of: server.id.name, zone, database)
-            guard row.base == nil else { return true }
-            if row.isUnanswered, row.change.kind == .save {
-                try noteMet(server, zone, database)
-            } else if row.change.kind == .delete,
-                try !isOfAnotherRecord(server, than: row, zone, database)
-            {
-                // The record had arrived without an answer: there is something to delete after the update.
-                var row = row
-                row.base = server
-                try update(row, database)
-            }
-            return true
-        }
-        let client = try record(server.id.name, zone, database)
-        if row.change.kind == .delete, try !isOfAnotherRecord(server, than: row, zone, database) {
-            try setAside(deletion: row, of: server, &outcome, database)
-            return true
-        }
-        try removePending(row, database)
-        try put(server, zone, database)
-        outcome.changedIDs.insert(server.id)
-        guard row.change.kind == .save, let client else { return true }
-        let conflict = SyncConflict(
-            ancestor: row.base, client: client, server: server,
-            clientEditedMilliseconds: row.editedMilliseconds)
-        try tell(of: conflict, against: server, &outcome)
-        return true
+    // MARK: Older records
+
+    /// A migration of one record.
+    struct Migration {
+        var edit: LocalEdit
+        /// When the newest of the values that it read was edited, in milliseconds since 1970; nil if it read none, or one
+        /// whose time is not known. What it makes of them is as old, however late a device migrates: it is nobody's edit.
+        var milliseconds: Int64?
     }
 
-    /// A person deleted what a newer app has written since, and decides about it once more.
-    private func setAside(
-        deletion: PendingRow, of server: RecordSnapshot, _ outcome: inout CacheOutcome,
+    /// The record as this device reads it: with the migrations that are not sent.
+    func migratedLocally(_ record: RecordSnapshot) -> RecordSnapshot {
+        migration(of: record, isLocal: true).map { migrated(record, by: $0) } ?? record
+    }
+
+    /// A record in the form that this app writes; unchanged if there is nothing to migrate, or a migration failed.
+    func migrated(_ record: RecordSnapshot) -> RecordSnapshot {
+        let found = migration(of: record, isLocal: true) ?? migration(of: record, isLocal: false)
+        return found.map { migrated(record, by: $0) } ?? record
+    }
+
+    /// A record in the form that another one has; as it is if that one is no newer.
+    func migrated(_ record: RecordSnapshot, like other: RecordSnapshot) -> RecordSnapshot {
+        let (found, wanted) = (version(of: record)?.found, version(of: other)?.found)
+        return found ?? 0 < wanted ?? 0 ? migrated(record) : record
+    }
+
+    private func migrated(_ record: RecordSnapshot, by migration: Migration) -> RecordSnapshot {
+        var migrated = record
+        migration.edit.apply(to: &migrated)
+        if let key = fieldTimesKey(ofType: record.type) {
+            migrated.stampMigration(
+                in: key, over: record, at: migration.milliseconds, rules: resolver.fieldRules)
+        }
+        return migrated
+    }
+
+    /// The result of migrating an older record; nil if there is nothing to migrate, or a migration
+    /// failed.
+    ///
+    /// After a local migration no other is sent, because the service has the older record.
+    func migration(of record: RecordSnapshot, isLocal: Bool) -> Migration? {
+        guard let declared = versions.declarations[record.type], let version = version(of: record),
+            version.found < declared.current, record.system?.sharing == nil
+        else { return nil }
+        let steps = declared.steps.filter { $0.version > version.found }
+        guard let last = steps.last else { return nil }
+        let isEdit = createsZones && steps.allSatisfy { $0.reach == .edit }
+        guard isEdit != isLocal else { return nil }
+        do {
+            let older = file.withFiles(try record.record())
+            let unreadable = older.unreadableKeys
+            older.noteReads()
+            var migrated = older
+            for step in steps { migrated = try step.body(migrated) }
+            guard RecordID(migrated.recordID) == record.id, migrated.recordType == record.type
+            else {
+                throw CacheError(
+                    .unsupportedValue,
+                    "A migration returned another record. Return the one that it was given.")
+            }
+            let read = older.readKeys.union(migrated.readKeys)
+            guard unreadable.isDisjoint(with: read) else {
+                note("migrationWaits", record, "It reads values that this device has no key for.")
+                return nil
+            }
+            var edit = try migrated.edit()
+            edit.changes.removeAll { $0.name == declared.key }
+            edit.changes.append(
+                Field(name: declared.key, value: .int64(min(last.version, declared.current))))
+            return Migration(edit: edit, milliseconds: editedMilliseconds(of: read, in: record))
+        } catch {
+            note("migrationFailed", record, "\(error)")
+            return nil
+        }
+    }
+
+    private func note(_ name: String, _ record: RecordSnapshot, _ error: String) {
+        CacheLog(file: file, scope: scope, world: world).note(
+            .warning, name,
+            ["type": record.type, "version": "\(version(of: record)?.found ?? 0)", "error": error],
+            isInTransaction: true)
+    }
+
+    /// When the newest of some fields' values was edited, in milliseconds since 1970; nil if one has no time.
+    private func editedMilliseconds(of names: Set<String>, in record: RecordSnapshot) -> Int64? {
+        let times = FieldTimes(fieldTimesKey(ofType: record.type).flatMap { record[$0] })
+        var newest: Int64?
+        for name in names {
+            let field = record.field(name)
+            let isTimed = resolver.fieldRules[name] != .editCount
+            let time = isTimed ? times.milliseconds(of: field, name) : nil
+            guard time != nil || field == nil else { return nil }
+            newest = [newest, time].compactMap(\.self).max()
+        }
+        return newest
+    }
+
+    // MARK: Migrated on this device alone
+
+    private static let localPrefix = "local/"
+
+    /// Whether a record may be here as it was migrated, by this release or one before it, and older at the service.
+    func isMigratedLocally(_ record: RecordSnapshot) -> Bool {
+        guard let found = version(of: record)?.found else { return false }
+        let versions = [
+            localVersion(of: record.type), locallyMigrated.withLock { $0[record.type] },
+        ]
+        return versions.compactMap(\.self).contains { found >= $0 }
+    }
+
+    /// The version that records of a type have after this release's local migrations; nil if it has none.
+    private func localVersion(of type: String) -> Int64? {
+        guard let declared = versions.declarations[type], let last = declared.steps.last,
+            !createsZones || declared.steps.contains(where: { $0.reach == .locally })
+        else { return nil }
+        return min(last.version, declared.current)
+    }
+
+    /// Reads which types were ever migrated on this device alone, with the first version that they got.
+    func readLocalMigrations() throws {
+        guard !versions.declarations.isEmpty else { return }
+        let known = try read { database in
+            try versions.declarations.keys.compactMap { type in
+                try text(named: Self.localPrefix + type, database).flatMap { Int64($0) }
+                    .map { (type, $0) }
+            }
+        }
+        locallyMigrated.withLock { $0 = Dictionary(uniqueKeysWithValues: known) }
+    }
+
+    /// Notes for later releases, which may not have the migration, that records of a type may be older at the service.
+    private func noteLocalMigration(of type: String) throws {
+        guard let version = localVersion(of: type),
+            version < locallyMigrated.withLock({ $0[type] }) ?? .max
+        else { return }
+        try file.write { try setText("\(version)", named: Self.localPrefix + type, $0) }
+        locallyMigrated.withLock { $0[type] = version }
+    }
+
+    /// Whether a fetch brings a record that is here in another form, although it did not change at the service: with values
+    /// that this device had no key for, or migrated because of them.
+    func isReadableNow(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        guard zone.isRefetching, !server.encryptedKeys.isEmpty,
+            let here = try record(server.id.name, zone, database)
+        else { return false }
+        return server.encryptedKeys.contains { here.field($0) != server.field($0) }
+            || version(of: here)?.found ?? 0 < version(of: server)?.found ?? 0
+    }
+
+    // MARK: Migrating
+
+    /// Migrates a fetched older record as an edit, which is sent.
+    func migrateAsEdit(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
-        var row = deletion
-        row.base = server
-        guard row.failure == nil else { return try update(row, database) }
-        let failure = SyncFailure(
-            .incompatibleVersion,
-            message: "A newer version of the app wrote this record since. Update the app.")
-        row.failure = failure
-        try update(row, database)
-        outcome.events.append(.setAside(AttentionItem(row.change, failure, scope)))
+        guard let migration = migration(of: server, isLocal: false) else { return }
+        let time = migration.milliseconds ?? server.system?.modifiedMilliseconds ?? 0
+        if try apply(migration.edit, zone, time, database) {
+            outcome.changedIDs.insert(server.id)
+        }
+    }
+
+    /// Migrates a record that is here, as it was decided.
+    func migrateAsEdit(
+        _ name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        guard !versions.declarations.isEmpty, let here = try record(name, zone, database)
+        else { return }
+        try migrateAsEdit(here, zone, &outcome, database)
+    }
+
+    /// The number of records in one transaction.
+    private static let migrationStep = 200
+
+    /// Migrates some of the records on this device.
+    ///
+    /// - Returns: the outcome; nil when all are migrated.
+    func migrateSome() throws -> CacheOutcome? {
+        for (type, declared) in versions.declarations.sorted(by: { $0.key < $1.key })
+        where !declared.steps.isEmpty {
+            try noteLocalMigration(of: type)
+            let name = "migrated/\(type)"
+            let known = try read { database in
+                try String.fetchOne(
+                    database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
+                    arguments: [name])
+            }
+            let parts = (known ?? "0/0").split(separator: "/").compactMap { Int64($0) }
+            let isSame = parts.first == declared.current
+            if isSame, parts.count == 1 { continue }
+            let after = isSame && parts.count == 2 ? parts[1] : 0
+            return try migrate(type, declared, after: after, flag: name)
+        }
+        return nil
+    }
+
+    private func migrate(
+        _ type: String, _ declared: RecordVersions.Declaration, after: Int64, flag name: String
+    ) throws -> CacheOutcome {
+        try write { database, outcome in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT record.id, record.name, zone.name FROM record
+                    JOIN zone ON zone.id = record.zone
+                    WHERE zone.\(isHere) AND type = ? AND record.id > ?
+                    ORDER BY record.id LIMIT \(Self.migrationStep)
+                    """, arguments: [type, after])
+            for row in rows {
+                guard let zone = try zoneOfRecord(row.decode(atIndex: 0), database),
+                    let record = try record(row.decode(String.self, atIndex: 1), zone, database)
+                else { continue }
+                if migration(of: record, isLocal: false) != nil {
+                    try migrateAsEdit(record, zone, &outcome, database)
+                    continue
+                }
+                let migrated = migratedLocally(record)
+                guard migrated != record else { continue }
+                try put(migrated, isEdit: true, zone, database)
+                outcome.changedIDs.insert(record.id)
+                // The migration is not sent with a change that the app did not make.
+                if var pending = try pending(record.id.name, zone, database) {
+                    pending.base = pending.base.map { migratedLocally($0) }
+                    try update(pending, database)
+                }
+            }
+            let isDone = rows.count < Self.migrationStep
+            let last = try rows.last?.decode(Int64.self, atIndex: 0) ?? after
+            let value = isDone ? "\(declared.current)" : "\(declared.current)/\(last)"
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
+                arguments: [scope.rawValue, name, value])
+        }
+    }
+
+    private func zoneOfRecord(_ key: Int64, _ database: Database) throws -> ZoneRow? {
+        try Row.fetchOne(
+            database,
+            sql: """
+                SELECT \(ZoneRow.columns) FROM zone
+                WHERE id = (SELECT zone FROM record WHERE id = ?)
+                """, arguments: [key]
+        ).map { try ZoneRow($0) }
+    }
+}
+
+extension CloudCache {
+    /// Migrates all records on this device; see ``RecordVersions/migrate(_:to:as:_:)``.
+    ///
+    /// Syncing calls it when it begins. An app that shows records earlier may call it first. It
+    /// migrates in steps, between which other writers run, and continues after a restart. When all
+    /// records are migrated it returns at once.
+    ///
+    /// - Throws: SQLite's error, or ``CacheError`` `storageFull`.
+    public func migrateRecords() throws {
+        for database in databases {
+            while let outcome = try database.store.migrateSome() { observers.tell(outcome) }
+        }
     }
 }

@@ -86,6 +86,11 @@ public struct RecordVersions: Sendable {
     /// raised in one transaction, so that it is migrated once even over restarts. Two devices that
     /// migrate the same record must get the same result.
     ///
+    /// A migration is nobody's edit: for ``FieldWise`` what it writes is as old as what it read, so that a person's edit of
+    /// the new field wins however late a device migrates, and an older app's later edit of the field that it reads is
+    /// migrated in its place. A record with an encrypted value that it reads and this device has no key for waits until
+    /// the key is here.
+    ///
     /// - Parameters:
     ///   - type: a type that was declared.
     ///   - version: the version that the record has afterwards.

@@ -1,0 +1,171 @@
+import Foundation
+import GRDB
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// What becomes of records that a newer app wrote, and of the zones that have them.
+extension CacheStore {
+    /// Reads which zones wait for an update of the app, at the opening and after a write of another process.
+    func readHeldZones() throws {
+        let held = try read { try heldZones($0) }
+        self.held.withLock { $0 = held }
+    }
+
+    /// Whether a zone waits for an update of the app.
+    func isHeld(_ zone: ZoneRow) -> Bool { held.withLock { $0[zone.key] != nil } }
+
+    /// By the key of their row.
+    private func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
+        guard versions.newerRecords == .haltZone else { return [:] }
+        let rows = try Row.fetchAll(
+            database.cachedStatement(
+                sql: """
+                    SELECT zone.id, zone.name, zone.owner, flag.name, flag.value FROM flag
+                    JOIN zone ON zone.\(isHere) AND flag.name LIKE 'newer/' || zone.id || '/%'
+                    WHERE flag.\(isHere)
+                    """))
+        var held: [Int64: ZoneID] = [:]
+        for row in rows {
+            let name: String = try row.decode(atIndex: 3)
+            let type = name.split(separator: "/", maxSplits: 2).last.map(String.init)
+            guard let type, let declared = versions.declarations[type],
+                let version = Int64(try row.decode(String.self, atIndex: 4)),
+                version > declared.current
+            else { continue }
+            held[try row.decode(atIndex: 0)] = ZoneID(
+                name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
+        }
+        return held
+    }
+
+    /// Notes a record of a newer app: its zone may have to wait for an update.
+    func noteNewer(
+        _ record: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        guard let version = version(of: record), version.found > version.current else { return }
+        // Even if the file says so already: another process may have found it.
+        if versions.newerRecords == .haltZone { held.withLock { $0[zone.key] = zone.id } }
+        let name = "newer/\(zone.key)/\(record.type)"
+        let known = try String.fetchOne(
+            database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
+            arguments: [name])
+        if let known = known.flatMap({ Int64($0) }), known >= version.found { return }
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
+            arguments: [scope.rawValue, name, "\(version.found)"])
+        outcome.events.append(
+            .newerRecords(
+                CKRecordZone.ID(zone.id), recordType: record.type,
+                isHalted: versions.newerRecords == .haltZone))
+    }
+
+    // MARK: Met before an update
+
+    private func metName(_ name: String, in zone: ZoneRow) -> String { "met/\(zone.key)/\(name)" }
+
+    /// Notes which record an unanswered save of a new one met: it had arrived, so there is something to delete if it is
+    /// deleted before the update. No later fetch brings it again.
+    private func noteMet(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws {
+        let data = [server.systemData ?? Data(), server.fieldsData]
+        try setText(
+            data.map { $0.base64EncodedString() }.joined(separator: "\n"),
+            named: metName(server.id.name, in: zone), database)
+    }
+
+    /// The record of the service that an unanswered save met; nil if none is known.
+    func met(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws
+        -> RecordSnapshot?
+    {
+        guard let text = try text(named: metName(record.id.name, in: zone), database) else {
+            return nil
+        }
+        let data = text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { [UInt8](Data(base64Encoded: String($0)) ?? Data()) }
+        guard data.count == 2 else { return nil }
+        return try data[0].withUnsafeBytes { system in
+            try data[1].withUnsafeBytes { fields in
+                RecordSnapshot(
+                    id: record.id, type: record.type, system: try StoredSystem.decode(system),
+                    parentRecordName: nil, fields: try StoredFields.decode(fields))
+            }
+        }
+    }
+
+    /// Forgets them once the zone is fetched again.
+    func forgetMet(in zone: ZoneRow, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name >= ? AND name < ?"
+        ).execute(arguments: ["met/\(zone.key)/", "met/\(zone.key)0"])
+    }
+
+    /// Removes the notes of newer records in a zone that is deleted.
+    func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
+        try forgetMet(in: zone, database)
+        held.withLock { _ = $0.removeValue(forKey: zone.key) }
+    }
+
+    /// Handles a newer app's record with a pending local change.
+    ///
+    /// - Returns: whether the record is handled.
+    func meetNewer(
+        _ server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws -> Bool {
+        guard isNewer(server) else { return false }
+        try noteNewer(server, zone, &outcome, database)
+        // The change is kept for the newer app, which resolves the conflict when it sends the
+        // change.
+        guard versions.newerRecords == .goOn else {
+            // A full fetch has received it all the same.
+            try putPass(of: server.id.name, zone, database)
+            guard row.base == nil else { return true }
+            if row.isUnanswered, row.change.kind == .save {
+                try noteMet(server, zone, database)
+            } else if row.change.kind == .delete,
+                try !isOfAnotherRecord(server, than: row, zone, database)
+            {
+                // The record had arrived without an answer: there is something to delete after the update.
+                var row = row
+                row.base = server
+                try update(row, database)
+            }
+            return true
+        }
+        let client = try record(server.id.name, zone, database)
+        if row.change.kind == .delete, try !isOfAnotherRecord(server, than: row, zone, database) {
+            try setAside(deletion: row, of: server, &outcome, database)
+            return true
+        }
+        try removePending(row, database)
+        try put(server, zone, database)
+        outcome.changedIDs.insert(server.id)
+        guard row.change.kind == .save, let client else { return true }
+        let conflict = SyncConflict(
+            ancestor: row.base, client: client, server: server,
+            clientEditedMilliseconds: row.editedMilliseconds)
+        try tell(of: conflict, against: server, &outcome)
+        return true
+    }
+
+    /// A person deleted what a newer app has written since, and decides about it once more.
+    private func setAside(
+        deletion: PendingRow, of server: RecordSnapshot, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        var row = deletion
+        row.base = server
+        guard row.failure == nil else { return try update(row, database) }
+        let failure = SyncFailure(
+            .incompatibleVersion,
+            message: "A newer version of the app wrote this record since. Update the app.")
+        row.failure = failure
+        try update(row, database)
+        outcome.events.append(.setAside(AttentionItem(row.change, failure, scope)))
+    }
+}
