@@ -15,7 +15,9 @@ extension CacheStore {
     ) throws {
         try decide(answered, pending, zone, countsRound: countsRound, &outcome, database)
         // What an older app wrote may have won.
-        try migrateAsEdit(answered.id.name, zone, &outcome, database)
+        if isOlder(answered) {
+            try migrateAsEdit(answered.id.name, zone, &outcome, database)
+        }
     }
 
     private func decide(

@@ -97,7 +97,10 @@ extension CacheStore {
                 } else {
                     try takeOver(server, zone, &lost, &outcome, database)
                     try noteNewer(server, zone, &outcome, database)
-                    try migrateAsEdit(server, zone, &outcome, database)
+                    // What is here may be another one, which the service has lost.
+                    if isOlder(server) {
+                        try migrateAsEdit(server.id.name, zone, &outcome, database)
+                    }
                 }
                 if outcome.haltReason != nil { return }
                 types = try file.types(database)
@@ -157,8 +160,8 @@ extension CacheStore {
         try heardOfDeletions(in: zone, database)
         // What met a newer app's record has arrived; the newer app hears what became of it.
         if !isHeld(zone) {
+            try meetAfterUpdate(in: zone, &outcome, database)
             try heardOfUnanswered(in: zone, database)
-            try forgetMet(in: zone, database)
         }
         try forgetSentTags(of: zone, database)
     }

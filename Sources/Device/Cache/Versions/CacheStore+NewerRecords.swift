@@ -63,50 +63,61 @@ extension CacheStore {
 
     // MARK: Met before an update
 
-    private func metName(_ name: String, in zone: ZoneRow) -> String { "met/\(zone.key)/\(name)" }
+    private func metPrefix(_ zone: ZoneRow) -> String { "met/\(zone.key)/" }
 
-    /// Notes which record an unanswered save of a new one met: it had arrived, so there is something to delete if it is
-    /// deleted before the update. No later fetch brings it again.
+    /// Notes which record an unanswered save of a new one met: it had arrived, and no later fetch brings it again.
     private func noteMet(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
-        let data = [server.systemData ?? Data(), server.fieldsData]
+        let data = [server.systemData ?? Data(), server.fieldsData].map { $0.base64EncodedString() }
+        let text = [server.type, server.parentRecordName ?? ""] + data
         try setText(
-            data.map { $0.base64EncodedString() }.joined(separator: "\n"),
-            named: metName(server.id.name, in: zone), database)
+            text.joined(separator: "\n"), named: metPrefix(zone) + server.id.name, database)
     }
 
     /// The record of the service that an unanswered save met; nil if none is known.
-    func met(_ record: RecordSnapshot, _ zone: ZoneRow, _ database: Database) throws
-        -> RecordSnapshot?
-    {
-        guard let text = try text(named: metName(record.id.name, in: zone), database) else {
-            return nil
-        }
-        let data = text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { [UInt8](Data(base64Encoded: String($0)) ?? Data()) }
-        guard data.count == 2 else { return nil }
+    func met(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
+        guard let text = try text(named: metPrefix(zone) + name, database) else { return nil }
+        let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let data = parts.suffix(2).map { [UInt8](Data(base64Encoded: $0) ?? Data()) }
+        guard parts.count == 4 else { return nil }
         return try data[0].withUnsafeBytes { system in
             try data[1].withUnsafeBytes { fields in
                 RecordSnapshot(
-                    id: record.id, type: record.type, system: try StoredSystem.decode(system),
-                    parentRecordName: nil, fields: try StoredFields.decode(fields))
+                    id: RecordID(name: name, zoneID: zone.id), type: parts[0],
+                    system: try StoredSystem.decode(system),
+                    parentRecordName: parts[1].isEmpty ? nil : parts[1],
+                    fields: try StoredFields.decode(fields))
             }
         }
     }
 
-    /// Forgets them once the zone is fetched again.
-    func forgetMet(in zone: ZoneRow, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: "DELETE FROM flag WHERE \(isHere) AND name >= ? AND name < ?"
-        ).execute(arguments: ["met/\(zone.key)/", "met/\(zone.key)0"])
+    /// Decides about what was met, once the zone is fetched again; a process of an older app may have met
+    /// it beside this one.
+    func meetAfterUpdate(
+        in zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        let prefix = metPrefix(zone)
+        let names = try String.fetchAll(
+            database.cachedStatement(
+                sql: "SELECT name FROM flag WHERE \(isHere) AND name > ? AND name < ?"),
+            arguments: [prefix, "met/\(zone.key)0"])
+        for name in names.map({ String($0.dropFirst(prefix.count)) }) {
+            if let row = try pending(name, zone, database), row.base == nil,
+                let server = try met(name, zone, database)
+            {
+                try meet(server, row, zone, countsRound: false, &outcome, database)
+            }
+            try setText(nil, named: prefix + name, database)
+        }
     }
 
     /// Removes the notes of newer records in a zone that is deleted.
     func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
-        try forgetMet(in: zone, database)
+        try database.execute(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'met/\(zone.key)/%'")
         held.withLock { _ = $0.removeValue(forKey: zone.key) }
     }
 

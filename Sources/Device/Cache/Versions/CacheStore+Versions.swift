@@ -19,6 +19,11 @@ extension CacheStore {
         version(of: record).map { $0.found > $0.current } ?? false
     }
 
+    /// Whether an older app wrote a record.
+    func isOlder(_ record: RecordSnapshot) -> Bool {
+        version(of: record).map { $0.found < $0.current } ?? false
+    }
+
     /// Whether the app does not see a record.
     func isHidden(_ record: RecordSnapshot) -> Bool {
         versions.sight == .hidden && isNewer(record)
@@ -211,8 +216,7 @@ extension CacheStore {
     func migrateAsEdit(
         _ name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
-        guard !versions.declarations.isEmpty, let here = try record(name, zone, database)
-        else { return }
+        guard let here = try record(name, zone, database) else { return }
         try migrateAsEdit(here, zone, &outcome, database)
     }
 
