@@ -86,7 +86,7 @@ struct Ledger {
         _ key: Key, life: Int64, fields: [Int], on device: String, by kept: Int64
     ) {
         change(key, life) { life in
-            life.isPromised = life.number == kept
+            if life.number != kept { life.isPromised = false }
             for field in fields {
                 life.edits[field] = life.edits[field]?.map { edit in
                     var edit = edit

@@ -264,6 +264,8 @@ extension SimulationRun {
     /// Where nothing has changed, nobody is notified, even if everything is fetched again; on one device of each world.
     private func checkSilence() async throws {
         let device = devices[Int(plan.seed % UInt64(devices.count))]
+        // One that never ran has everything to hear of.
+        guard device.files[device.user] != nil else { return }
         let cache = try device.opened()
         // Taken here, whatever they are.
         _ = try device.wrongObservations()

@@ -238,14 +238,13 @@ extension CacheStore {
     private func rebase(
         _ row: inout PendingRow, on server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
-        // The service still has the record that was deleted here; where no times travel with records, only this device
-        // knows that.
-        row.isMadeAnew =
-            try row.isMadeAnew
-            && (fieldTimesKey(ofType: server.type) == nil
-                ? row.base != nil || row.delivery == .notSent
-                : isMadeAnew(record(server.id.name, zone, database), after: server))
+        // The service still has the record that was deleted here, or has it again after a loss; where no times travel with
+        // records, only this device knows that.
         let here = try record(server.id.name, zone, database)
+        row.isMadeAnew =
+            fieldTimesKey(ofType: server.type) == nil
+            ? row.isMadeAnew && (row.base != nil || row.delivery == .notSent)
+            : (row.isMadeAnew || row.base == nil) && isMadeAnew(here, after: server)
         row.isMoved = here.map { !$0.deleteSelfNames(leftSince: server).isEmpty } ?? false
         row.base = server
         row.earlier = []

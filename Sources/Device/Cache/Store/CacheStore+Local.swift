@@ -304,7 +304,10 @@ extension CacheStore {
         try removeRecord(name, zone, deleted: now, database)
         try noteSent(old, pending, database)
         if var row = pending {
-            if row.base == nil, row.isUnanswered { row.base = try met(name, zone, database) }
+            if row.base == nil, row.isUnanswered, let server = try met(name, zone, database) {
+                row.base = server
+                try forgetMet(name, zone, database)
+            }
             row.change = row.change.followed(by: .delete)
             row.editedMilliseconds = now
             row.failure = nil

@@ -166,15 +166,17 @@ extension CacheStore {
     /// lost too and repeated; unless the service says that the deleted record was created when this one was.
     ///
     /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if the service does not say.
-    /// - Returns: whether the record is sent as a new one.
+    /// - Returns: whether the record is sent as a new one, or waits to be.
     func sendLostAnew(
         _ name: String, created: Int64?, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ database: Database
     ) throws -> Bool {
         guard lost != nil, let here = try record(name, zone, database),
-            madeAnewMilliseconds(here) != nil,
+            let made = madeAnewMilliseconds(here),
             created == nil || here.system?.createdMilliseconds != created
         else { return false }
+        // One whose save had no answer is pending already, and was made after the deleted one had been created.
+        if here.system == nil, let created, created < made { return true }
         return try sendLost(name, zone, &lost, database)
     }
 

@@ -103,13 +103,18 @@ extension CacheStore {
                 sql: "SELECT name FROM flag WHERE \(isHere) AND name > ? AND name < ?"),
             arguments: [prefix, "met/\(zone.key)0"])
         for name in names.map({ String($0.dropFirst(prefix.count)) }) {
-            if let row = try pending(name, zone, database), row.base == nil,
-                let server = try met(name, zone, database)
+            // A full fetch has brought it, if it is there.
+            if !zone.isRefetching, let row = try pending(name, zone, database),
+                row.base == nil, row.isUnanswered, let server = try met(name, zone, database)
             {
                 try meet(server, row, zone, countsRound: false, &outcome, database)
             }
-            try setText(nil, named: prefix + name, database)
+            try forgetMet(name, zone, database)
         }
+    }
+
+    func forgetMet(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: metPrefix(zone) + name, database)
     }
 
     /// Removes the notes of newer records in a zone that is deleted.

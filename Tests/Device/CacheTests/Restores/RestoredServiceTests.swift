@@ -224,6 +224,30 @@ import Testing
         }
     }
 
+    /// The phone's deletion is lost, and the tablet's is sent; the phone's next record of the name was sent and did not arrive.
+    @Test(arguments: [false, true])
+    func recordMadeAnewWithoutAnAnswerSurvivesDeletionOfTheFormer(isMet: Bool) async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = try cloud.copy()
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.pass()
+        try phone.save("a", "second")
+        _ = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        try phone.restart()
+        try cloud.restore(copy)
+        try tablet.delete("a")
+        if isMet {
+            phone.link.beforeNextSend { try await tablet.sync() }
+            try await phone.sync()
+        }
+        for device in [tablet, phone, tablet] { try await device.sync() }
+        #expect(try await cloud.texts() == ["a": "second", "b": "1"])
+        for device in [phone, tablet] {
+            #expect(try device.texts() == ["a": "second", "b": "1"])
+        }
+    }
+
     /// The phone would send a lost record again, deletes it, and makes another of its name; the tablet deletes the lost one.
     @Test func recordMadeAnewInsteadOfLostOneSurvivesItsDeletion() async throws {
         let (cloud, phone, tablet) = try await devicesThatLost("a", "2")
