@@ -48,8 +48,8 @@ extension SimulationRun {
         try await checkLedger(photos: seen)
         try await checkVisibility()
         try await checkGoneZones()
-        try checkGrowth()
         try await checkSilence()
+        try checkGrowth()
     }
 
     private func syncWell(_ device: SimulatedDevice) async throws -> [String] {
