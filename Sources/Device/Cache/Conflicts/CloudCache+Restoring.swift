@@ -39,8 +39,9 @@ extension CloudCache {
             let store = try database(report.scope).store
             // What the service has is migrated when it is here again.
             edits = try saves.map { save in
-                save.recordChangeTag == nil
-                    ? store.migrated(try RecordSnapshot(save)).newRecord : try save.edit()
+                let lost = try RecordSnapshot(save)
+                let isNew = try lost.system == nil && snapshot(lost.id, in: report.scope) == nil
+                return isNew ? store.migrated(lost).newRecord : try save.edit()
             }
             deletions = deleted.map { RecordID($0) }
         case .editOverruled(let client, let server, let keys):

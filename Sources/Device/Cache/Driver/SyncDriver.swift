@@ -93,25 +93,11 @@ actor SyncDriver {
         pause.wake()
     }
 
-    func accountChanged() async {
+    private func accountChanged() {
         // It may have been requested for another user.
         dropPageAhead()
         store.forgetUser()
-        let unread = await refetchUnreadable()
-        change { session, now in
-            session.accountChanged(at: now)
-            session.zonesChanged(unread)
-        }
-    }
-
-    private func refetchUnreadable() async -> [ZoneID] {
-        do {
-            return try await store.file.disk.write { [store] in try store.refetchUnreadable() }
-        } catch {
-            // The values stay unread until the account changes again, or the app asks for everything.
-            log.note(.warning, "notFetchedAgain", ["error": "\(error)"])
-            return []
-        }
+        change { $0.accountChanged(at: $1) }
     }
 
     private func heard(_ event: HintEvent) {

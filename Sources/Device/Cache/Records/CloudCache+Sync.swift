@@ -50,13 +50,13 @@ extension CloudCache {
     }
 
     /// Notifies the cache that the account was signed in, signed out or replaced; a running loop
-    /// notices by itself. If the account's key for encrypted values came, they are fetched again.
+    /// notices by itself.
     ///
     /// If another user than the file's is signed in, nothing is sent or fetched, and syncing halts with
     /// `HaltReason.otherAccount`.
     public func accountChanged() async {
         for database in databases {
-            await database.driver.accountChanged()
+            await database.driver.change { session, now in session.accountChanged(at: now) }
         }
     }
 

@@ -45,7 +45,7 @@ extension CacheStore {
         }
         if let base = row.base, base.system == server.system {
             try putSystem(server.system, of: name, zone, database)
-            return
+            return try takeReadable(server, client, &row, zone, &outcome, database)
         }
         if try row.base?.isOfAnotherRecord(than: server) == false
             && deletesFormer(row, zone, database)
@@ -242,9 +242,11 @@ extension CacheStore {
         // records, only this device knows that.
         let here = try record(server.id.name, zone, database)
         row.isMadeAnew =
-            fieldTimesKey(ofType: server.type) == nil
+            try fieldTimesKey(ofType: server.type) == nil
             ? row.isMadeAnew && (row.base != nil || row.delivery == .notSent)
-            : (row.isMadeAnew || row.base == nil) && isMadeAnew(here, after: server)
+            : isMadeAnew(here, after: server)
+                && (row.isMadeAnew
+                    || row.base == nil && lossMilliseconds(in: zone, database) != nil)
         row.isMoved = here.map { !$0.deleteSelfNames(leftSince: server).isEmpty } ?? false
         row.base = server
         row.earlier = []
@@ -254,7 +256,7 @@ extension CacheStore {
     }
 
     /// Whether a record was created after another one of its name was deleted, by its times.
-    private func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
+    func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
         guard let made = record.flatMap({ madeAnewMilliseconds($0) }) else { return false }
         return made > madeAnewMilliseconds(other) ?? .min
     }

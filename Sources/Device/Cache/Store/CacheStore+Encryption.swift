@@ -37,6 +37,43 @@ extension CacheStore {
         file.encryptedKeys.withLock { $0[type] ?? [] }
     }
 
+    /// Whether a fetch brings values that this device had no key for when it fetched them; the record did not change at the
+    /// service.
+    func isReadableNow(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        guard zone.isRefetching, !server.encryptedKeys.isEmpty,
+            let here = try record(server.id.name, zone, database)
+        else { return false }
+        return !readableKeys(of: server, sealedIn: here).isEmpty
+    }
+
+    private func readableKeys(
+        of server: RecordSnapshot, sealedIn here: RecordSnapshot
+    ) -> Set<String> {
+        server.encryptedKeys.filter { key in
+            here.field(key)?.isSealed == true && server.field(key)?.isSealed == false
+        }
+    }
+
+    /// Takes such values into a record with a pending change, and into its base.
+    func takeReadable(
+        _ server: RecordSnapshot, _ client: RecordSnapshot, _ row: inout PendingRow,
+        _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        let keys = readableKeys(of: server, sealedIn: client)
+        guard !keys.isEmpty else { return }
+        var client = client
+        client.system = server.system
+        for key in keys {
+            client.replace(key, from: server)
+            row.base?.replace(key, from: server)
+        }
+        try put(client, isEdit: true, zone, database)
+        try update(row, database)
+        outcome.changedIDs.insert(client.id)
+    }
+
     /// The changes that must not be sent, by their index in the batch: they have a plain value in a
     /// field that the app encrypts.
     func plainValueFailures(in batch: [OutgoingChange]) -> [Int: SyncFailure] {
@@ -53,5 +90,13 @@ extension CacheStore {
             failures[index] = SyncFailure(CKError.plainValue(of: field))
         }
         return failures
+    }
+}
+
+extension Field {
+    /// Whether it has a value that only a key opens which this device does not have.
+    fileprivate var isSealed: Bool {
+        guard isEncrypted, case .bytes(let bytes) = value else { return false }
+        return bytes.starts(with: [0x53, 0x56, 0x31, 0x00])
     }
 }

@@ -304,7 +304,9 @@ extension CacheStore {
         try removeRecord(name, zone, deleted: now, database)
         try noteSent(old, pending, database)
         if var row = pending {
-            if row.base == nil, row.isUnanswered, let server = try met(name, zone, database) {
+            if row.base == nil, row.isUnanswered, let server = try met(name, zone, database),
+                !isMadeAnew(server, after: old)
+            {
                 row.base = server
                 try forgetMet(name, zone, database)
             }

@@ -32,6 +32,7 @@ extension CacheStore {
                     """
             ).execute(arguments: [row.key])
             try forgetProgress(of: row, database)
+            try forgetMet(in: row, database)
             return .everything
         }
     }

@@ -103,14 +103,19 @@ extension CacheStore {
                 sql: "SELECT name FROM flag WHERE \(isHere) AND name > ? AND name < ?"),
             arguments: [prefix, "met/\(zone.key)0"])
         for name in names.map({ String($0.dropFirst(prefix.count)) }) {
-            // A full fetch has brought it, if it is there.
-            if !zone.isRefetching, let row = try pending(name, zone, database),
-                row.base == nil, row.isUnanswered, let server = try met(name, zone, database)
+            if let row = try pending(name, zone, database), row.base == nil,
+                row.isUnanswered, let server = try met(name, zone, database)
             {
                 try meet(server, row, zone, countsRound: false, &outcome, database)
             }
             try forgetMet(name, zone, database)
         }
+    }
+
+    /// Forgets what was met in a zone of which everything is fetched: that brings it, if it is there.
+    func forgetMet(in zone: ZoneRow, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'met/\(zone.key)/%'")
     }
 
     func forgetMet(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
@@ -121,8 +126,7 @@ extension CacheStore {
     func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
-        try database.execute(
-            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'met/\(zone.key)/%'")
+        try forgetMet(in: zone, database)
         held.withLock { _ = $0.removeValue(forKey: zone.key) }
     }
 

@@ -186,18 +186,6 @@ extension CacheStore {
         locallyMigrated.withLock { $0[type] = version }
     }
 
-    /// Whether a fetch brings a record that is here in another form, although it did not change at the service: with values
-    /// that this device had no key for, or migrated because of them.
-    func isReadableNow(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
-    ) throws -> Bool {
-        guard zone.isRefetching, !server.encryptedKeys.isEmpty,
-            let here = try record(server.id.name, zone, database)
-        else { return false }
-        return server.encryptedKeys.contains { here.field($0) != server.field($0) }
-            || version(of: here)?.found ?? 0 < version(of: server)?.found ?? 0
-    }
-
     // MARK: Migrating
 
     /// Migrates a fetched older record as an edit, which is sent.

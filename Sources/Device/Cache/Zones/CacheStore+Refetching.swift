@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
@@ -31,24 +30,6 @@ extension CacheStore {
             try file.noteChange(of: [], in: scope, database)
             return rows.map(\.id)
         }
-    }
-
-    /// How the text of a value begins that only its key opens: "SV1", 0 in base 64, as far as whole characters say so.
-    private static let sealedPrefix = "U1YxA"
-
-    /// Sees to it that all is fetched again if there are values that this device had no key for: the key may have come.
-    ///
-    /// - Returns: the zones.
-    func refetchUnreadable() throws -> [ZoneID] {
-        let isUnreadable = try read { database in
-            try Bool.fetchOne(
-                database,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM record
-                        WHERE zone IN \(zonesHere) AND instr(fields, ?) > 0)
-                    """, arguments: [Data("\"\(Self.sealedPrefix)".utf8)]) ?? false
-        }
-        return isUnreadable ? try refetchEverything() : []
     }
 
     /// At the end of a zone's changes, begins the full fetch that the app asked for.

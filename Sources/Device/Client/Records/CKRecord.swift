@@ -160,7 +160,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     /// fields would remove them; ``encryptedValues`` lists them.
     public func allKeys() -> [FieldKey] {
         state.withLock { state in
-            state.values.compactMap { key, value in value.isReadable ? key : nil }
+            state.readKeys?.formUnion(state.values.keys)
+            return state.values.compactMap { key, value in value.isReadable ? key : nil }
         }.sorted()
     }
 

@@ -249,7 +249,7 @@ import Testing
             CloudDevice.container(tablet.connection), CloudDevice.container(phone.connection)
         )
         try await container.useRecoveryKey(try await ofPhone.recoveryKey())
-        await tablet.cache.accountChanged()
+        try await tablet.cache.refetchEverything()
         for device in [tablet, phone] {
             try await device.cache.sync()
             here = try #require(try await device.cache.record(for: id))
