@@ -117,4 +117,24 @@ import Testing
         try phone.save("a", "third")
         #expect(try mark() > second)
     }
+
+    /// Both devices know that it was deleted, and make it again; what refers to the other device's stays.
+    @Test func recordMadeAnewOnBothDevicesLeavesWhatRefersToIt() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await Device.pair(cloud, ["list": "1"])
+        try phone.delete("list")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        cloud.pass()
+        phone.link.beforeNextSend { [tablet] in
+            try tablet.cache.save([edit("list"), edit("card", needing: "list", .deleteSelf)])
+            try await tablet.sync()
+            cloud.pass()
+            try phone.save("list", "later")
+        }
+        try phone.save("list", "phone")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        for device in [phone, tablet] {
+            #expect(try device.texts() == ["list": "later", "card": "new"])
+        }
+    }
 }

@@ -226,6 +226,36 @@ import Testing
         try again.close()
     }
 
+    /// What a device had no key for is read once the key is there, be the record edited meanwhile or not; and what it had read
+    /// stays when the key goes.
+    @Test(arguments: [false, true])
+    func valuesAreReadOnceTheKeyIsThere(isEdited: Bool) async throws {
+        let phone = try await CloudDevice(cloud, "phone")
+        let record = CKRecord(recordType: "Item", recordID: id)
+        record.encryptedValues["text"] = Self.secret
+        try await phone.cache.save(record)
+        try await phone.cache.sync()
+        let tablet = try await CloudDevice(cloud, "tablet", keyStore: MemoryKeyStore())
+        try await tablet.cache.sync()
+        #expect(try await tablet.cache.record(for: id)?["text"] as String? == nil)
+        if isEdited { try edit(tablet) { $0["name"] = "milk" } }
+        let (container, ofPhone) = (
+            CloudDevice.container(tablet.connection), CloudDevice.container(phone.connection)
+        )
+        try await container.useRecoveryKey(try await ofPhone.recoveryKey())
+        try await tablet.cache.refetchEverything()
+        for device in [tablet, phone] {
+            try await device.cache.sync()
+            let here = try #require(try await device.cache.record(for: id))
+            #expect(here["text"] == Self.secret)
+            #expect(here["name"] == (isEdited ? "milk" : nil))
+        }
+        _ = try await container.forgetRecoveryKey()
+        try await tablet.cache.refetchEverything()
+        try await tablet.cache.sync()
+        #expect(try await tablet.cache.record(for: id)?["text"] == Self.secret)
+    }
+
     /// A migration that read nothing would write what it makes of nothing.
     @Test func migrationWaitsForTheKeyOfAnEncryptedField() async throws {
         var versions = RecordVersions()

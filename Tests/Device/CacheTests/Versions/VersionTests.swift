@@ -175,6 +175,35 @@ import Testing
         }
     }
 
+    /// What an unanswered save met was made anew by a newer app, after that had deleted what arrived.
+    @Test func recordThatANewerAppMadeAnewOutlivesADeletionWhileItsZoneWaits() async throws {
+        let cloud = RealService()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1))
+        try old.save("other", "1")
+        for device in [old, new] { try await device.sync() }
+        try old.save("a", "1")
+        let batch = try old.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        _ = try await old.remote.send(batch, isAtomic: false, operationID: "sent")
+        try old.restart()
+        try await new.sync()
+        try new.delete("a")
+        try await new.sync()
+        cloud.pass()
+        try new.save("a", "another")
+        try await new.sync()
+        // Its zone waits for the update, and so does the sync.
+        try? await old.cache.sync()
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        try old.delete("a")
+        old.versions = versions(2)
+        try old.restart()
+        for device in [old, new] {
+            try await device.sync()
+            #expect(try device.texts() == ["other": "1", "a": "another"])
+        }
+    }
+
     /// Nobody but the person can say whether it is to go with what the newer app wrote.
     @Test(arguments: [false, true])
     func deletionOfWhatANewerAppWroteNeedsAttention(isRetried: Bool) async throws {
