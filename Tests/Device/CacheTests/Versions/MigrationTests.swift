@@ -323,7 +323,7 @@ import Testing
         #expect(try title(old, "a") == "theirs")
         let reports = try await old.cache.reports()
         #expect(reports.count == 2)
-        for report in reports { try await old.cache.restore(report) }
+        for report in reports { try old.cache.restore(report) }
         try await old.sync()
         for name in ["a", "b"] {
             let stored = try #require(try await cloud.record(name))
