@@ -2,83 +2,15 @@ import Foundation
 import StratusRecords
 import StratusTesting
 import StratusWire
-import Synchronization
 import Testing
 
 @testable import StratusClient
 
 /// What a service that attacks, and an owner who works with it, can do to encrypted values: nothing
 /// but withhold them. See decision 10.
-@Suite struct EncryptionAttackTests {
-    private let cloud = TestCloud()
-    private let uptimeSeconds = Time()
-
-    /// A clock that stands until it is moved.
-    private final class Time: Sendable {
-        private let seconds = Mutex(1_000.0)
-        var now: Double { seconds.withLock { $0 } }
-        func pass(_ more: Double) { seconds.withLock { $0 += more } }
-    }
-
-    /// A device of its own keys, and its traffic.
-    private struct Device {
-        var container: CKContainer
-        var transport: TappedTransport
-        var own: CKDatabase { container.privateCloudDatabase }
-        var shared: CKDatabase { container.sharedCloudDatabase }
-
-        func join(_ link: URL) async throws -> CKShare {
-            try await container.accept(try await container.shareMetadata(for: link))
-        }
-    }
-
-    private func device(
-        _ user: String, keyStore: any CloudKeyStore = MemoryKeyStore()
-    ) async throws -> Device {
-        let link = try await cloud.connect(user: user, device: user)
-        let transport = TappedTransport(link.transport)
-        let time = uptimeSeconds
-        let connection = CloudConnection(
-            transport: transport, hasAccount: true, deviceID: user,
-            world: CloudConnection.World(uptimeSeconds: { time.now }), keyStore: keyStore)
-        return Device(
-            container: CKContainer(identifier: Trip.identifier, connection: connection),
-            transport: transport)
-    }
-
-    /// Makes a zone with encrypted values that everybody with its link may write.
-    private func share(
-        by owner: Device, _ text: String = "We met a marmot.", count: Int = 1
-    ) async throws -> URL {
-        try await owner.own.save(CKRecordZone(zoneID: trips))
-        let share = CKShare(recordZoneID: trips)
-        share.publicPermission = .readWrite
-        try await owner.own.save(share)
-        _ = try await owner.own.modifyRecords(
-            saving: (0..<count).map { diary("diary-\($0)", text) }, deleting: [])
-        return try #require(share.url)
-    }
-
-    private func diary(_ name: String, _ text: String) -> CKRecord {
-        let record = hut(name)
-        record.encryptedValues["diary"] = text
-        return record
-    }
-
-    /// Whether a guest reads what the owner of the zone wrote, and the owner what the guest writes.
-    private func expectTrust(_ guest: Device, _ owner: Device) async throws {
-        let zoneID = CKRecordZone.ID(
-            zoneName: "Trips", ownerName: try await owner.container.userRecordID().recordName)
-        let name = UUID().uuidString
-        try await owner.own.save(diary(name, "We met a marmot."))
-        let recordID = CKRecord.ID(recordName: name, zoneID: zoneID)
-        let record = try await guest.shared.record(for: recordID)
-        #expect(record.encryptedValues["diary"] == "We met a marmot.")
-        record.encryptedValues["diary"] = "I saw it too."
-        try await guest.shared.save(record)
-        let seen = try await owner.own.record(for: hut(name).recordID)
-        #expect(seen.encryptedValues["diary"] == "I saw it too.")
-    }
+@Suite struct EncryptionAttackTests: EncryptionFixture {
+    let cloud = TestCloud()
+    let uptimeSeconds = StandingClock()
 
     // MARK: Links
 
@@ -245,156 +177,6 @@ import Testing
         return answer
     }
 
-    // MARK: Requests
-
-    @Test func missingZoneKeyIsLookedUpOnce() async throws {
-        let (ida, ben) = (try await device("ida"), try await device("ben"))
-        let link = try await share(by: ida, count: 30)
-        // Ben has a key of his own, and Ida's link without hers.
-        try await ben.own.save(CKRecordZone(zoneID: trips))
-        try await ben.own.save(diary("his", "Mine."))
-        let cut = try #require(URL(string: String(link.absoluteString.prefix { $0 != "#" })))
-        let zoneID = try await ben.join(cut).recordID.zoneID
-        let lookups = countLookups(of: ben)
-        // That the key of one zone was missing just now says nothing of another.
-        let cy = try await device("cy")
-        let cys = try await share(by: cy)
-        let second = try await device("ben")
-        try await second.container.useRecoveryKey(try await ben.container.recoveryKey())
-
-        func read() async throws -> [String?] {
-            let changes = try await ben.shared.recordZoneChanges(inZoneWith: zoneID, since: nil)
-            return try changes.modificationResultsByID.values.map { try $0.get().record }
-                .filter { $0.recordType == "Hut" }.map { $0.encryptedValues["diary"] }
-        }
-        uptimeSeconds.pass(3_600)
-        #expect(try await read() == Array(repeating: nil, count: 30))
-        #expect(lookups() == 1)
-        _ = try await second.join(cys)
-        try await expectTrust(ben, cy)
-        #expect(lookups() == 2)
-        #expect(try await read().count == 30)
-        #expect(lookups() == 2)
-        // After a while his other device may have opened the whole link.
-        uptimeSeconds.pass(3_600)
-        #expect(try await read().count == 30)
-        #expect(lookups() == 3)
-        let saved = try await ben.shared.modifyRecords(
-            saving: (0..<30).map {
-                let recordID = CKRecord.ID(recordName: "new-\($0)", zoneID: zoneID)
-                let record = CKRecord(recordType: "Hut", recordID: recordID)
-                record.encryptedValues["diary"] = "text"
-                return record
-            }, deleting: [], atomically: false)
-        for result in saved.saveResults.values {
-            #expect((result.failure as? CKError)?.code == .permissionFailure)
-        }
-        #expect(saved.saveResults.count == 30 && lookups() == 4)
-        _ = try await ben.join(link)
-        #expect(try await read() == Array(repeating: "We met a marmot.", count: 30))
-    }
-
-    @Test func differentAccountKeyLooksUpKeyringOnlyToWrite() async throws {
-        let phone = try await device("ida")
-        _ = try await share(by: phone, count: 30)
-        let keys = MemoryKeyStore()
-        let tablet = try await device("ida", keyStore: keys)
-        let account = CloudKeyAccount(
-            container: Trip.identifier, environment: .development,
-            user: try await tablet.container.userRecordID().recordName)
-        _ = keys.addKey(AccountKey().bytes, for: account)
-        let lookups = countLookups(of: tablet)
-        let changes = try await tablet.own.recordZoneChanges(inZoneWith: trips, since: nil)
-        #expect(changes.modificationResultsByID.count == 31 && lookups() == 0)
-        let saved = try await tablet.own.modifyRecords(
-            saving: (0..<30).map { diary("new-\($0)", "text") }, deleting: [], atomically: false)
-        for result in saved.saveResults.values {
-            #expect((result.failure as? CKError)?.code == .accountTemporarilyUnavailable)
-        }
-        #expect(saved.saveResults.count == 30 && lookups() == 1)
-    }
-
-    private func countLookups(of device: Device) -> () -> Int {
-        let lookups = Log()
-        device.transport.tap {
-            $0.request = { if isKeyringLookup($0) { lookups.add("keyring") } }
-        }
-        return { lookups.all.count }
-    }
-
-    // MARK: Without the keyring
-
-    @Test func ownValuesAreReadWithoutKeyring() async throws {
-        let keys = MemoryKeyStore()
-        let first = try await device("ida", keyStore: keys)
-        _ = try await share(by: first)
-        let keyring = CKRecord.ID(recordName: CloudKeyring.recordName)
-        try await first.own.deleteRecord(withID: keyring)
-
-        let phone = try await device("ida", keyStore: keys)
-        let record = try await phone.own.record(for: hut("diary-0").recordID)
-        #expect(record.encryptedValues["diary"] == "We met a marmot.")
-        await #expect(throws: CKError(.invalidArguments)) {
-            try await phone.container.useRecoveryKey(RecoveryKey.text(of: AccountKey()))
-        }
-        // What is encrypted next makes the keyring anew, of the same key.
-        try await phone.own.save(diary("second", "It whistled."))
-        let tablet = try await device("ida")
-        try await tablet.container.useRecoveryKey(try await phone.container.recoveryKey())
-        let read = try await tablet.own.record(for: record.recordID)
-        #expect(read.encryptedValues["diary"] == "We met a marmot.")
-    }
-
-    // MARK: Keys on devices
-
-    @Test func accountKeyIsReplacedOnlyAfterForgetting() async throws {
-        let phone = try await device("ida")
-        _ = try await share(by: phone)
-        let text = try await phone.container.recoveryKey()
-        let keys = MemoryKeyStore()
-        let tablet = try await device("ida", keyStore: keys)
-        let user = try await tablet.container.userRecordID().recordName
-        let account = CloudKeyAccount(
-            container: Trip.identifier, environment: .development, user: user)
-        let older = AccountKey()
-        _ = keys.addKey(older.bytes, for: account)
-        await #expect(throws: CKError(.invalidArguments)) {
-            try await tablet.container.useRecoveryKey(text)
-        }
-        #expect(try await tablet.container.forgetRecoveryKey() == RecoveryKey.text(of: older))
-        #expect(try await tablet.container.forgetRecoveryKey() == nil)
-        try await tablet.container.useRecoveryKey(text)
-        try await tablet.container.useRecoveryKey(text)
-        let read = try await tablet.own.record(for: hut("diary-0").recordID)
-        #expect(read.encryptedValues["diary"] == "We met a marmot.")
-    }
-
-    /// The key may be the last one: a sign-out leaves it in the store, and nothing in memory.
-    @Test func signOutKeepsKeyInStoreOnly() async throws {
-        let keys = MemoryKeyStore()
-        let connection = try await cloud.connect(user: "ida", device: "phone", keyStore: keys)
-        let container = CKContainer(identifier: Trip.identifier, connection: connection)
-        let user = try await container.userRecordID().recordName
-        let account = CloudKeyAccount(
-            container: Trip.identifier, environment: .development, user: user)
-        let database = container.privateCloudDatabase
-        try await database.save(CKRecordZone(zoneID: trips))
-        try await database.save(diary("a", "We met a marmot."))
-
-        func read() async throws -> String? {
-            try connection.signOut()
-            try await cloud.signIn("ida", on: connection)
-            return try await database.record(for: hut("a").recordID).encryptedValues["diary"]
-        }
-        #expect(try await read() == "We met a marmot.")
-        let kept = try #require(keys.key(for: account))
-        keys.removeKey(for: account)
-        #expect(try await read() == nil)
-        _ = keys.addKey(kept, for: account)
-        _ = try await container.forgetRecoveryKey()
-        #expect(try await read() == nil && keys.key(for: account) == nil)
-    }
-
     // MARK: Crafted values
 
     /// Bytes that begin as a sealed value does are a value like every other one.
@@ -458,8 +240,4 @@ import Testing
         #expect(read["name"] == "Gipfel")
         #expect(read.encryptedValues["diary"] == "We met a marmot.")
     }
-}
-
-@Sendable private func isKeyringLookup(_ request: any Sendable) -> Bool {
-    (request as? RecordsLookup.Request)?.records.first?.recordName == CloudKeyring.recordName
 }

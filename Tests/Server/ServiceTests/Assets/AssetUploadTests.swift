@@ -1,0 +1,167 @@
+import Foundation
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Addresses for uploads, and what is uploaded to them.
+@Suite struct AssetUploadTests {
+    // MARK: Addresses for uploads
+
+    @Test func uploadURLsFollowTheRequestOrder() async throws {
+        let alice = try await World().person("alice", with: "Trips")
+        let tokens = try await alice.ask(
+            AssetsUpload.self,
+            .init(
+                tokens: [
+                    .init(recordName: "hut-3", recordType: "Hut", fieldName: "photo"),
+                    .init(fieldName: "plan"),
+                    .init(recordName: "_bad", fieldName: "photo"),
+                    .init(recordName: "hut-3", fieldName: "not a name"),
+                ], zoneID: zone("Trips"))
+        ).items
+        #expect(tokens[0].token?.recordName == "hut-3")
+        #expect(tokens[0].token?.fieldName == "photo")
+        #expect(tokens[0].token?.url.hasPrefix("/assets/put/") == true)
+        #expect(UUID(uuidString: tokens[1].token?.recordName ?? "") != nil)
+        #expect(tokens[2].failure?.error.code == .badRequest)
+        #expect(tokens[3].failure?.fieldName == "not a name")
+    }
+
+    @Test func invalidUploadTokenRequestIsRefused() async throws {
+        let alice = try await World().person("alice")
+        let tokens = (0...200).map { AssetsUpload.Item(fieldName: "photo\($0)") }
+        let tooMany = await alice.refusal(AssetsUpload.self, .init(tokens: tokens))
+        #expect(tooMany?.error.frameworkCode == .limitExceeded)
+        for zoneID in [zone("Nowhere"), ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_b")]
+        {
+            let missing = await alice.refusal(
+                AssetsUpload.self, .init(tokens: [.init(fieldName: "photo")], zoneID: zoneID))
+            #expect(missing?.error.code == .zoneNotFound)
+        }
+        let nobody = await alice.world.nobody.refusal(
+            AssetsUpload.self, .init(tokens: [.init(fieldName: "photo")]), in: .public)
+        #expect(nobody?.error.code == .authenticationRequired)
+    }
+
+    @Test func uploadURLExpiresAfterFifteenMinutes() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        world.advance(seconds: 899)
+        _ = try await world.service.upload(to: address, pieces([1]))
+        world.advance(seconds: 1)
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.upload(to: address, pieces([1]))
+        }
+        await #expect(throws: RequestFailure.self) {
+            try await world.service.upload(to: "nonsense", pieces([1]))
+        }
+    }
+
+    // MARK: Uploading
+
+    @Test(arguments: Backend.allCases)
+    func savedAssetDownloadsAsUploaded(_ backend: Backend) async throws {
+        let alice = try await World(backend.storage()).person("alice", with: "Trips")
+        let bytes = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let uploaded = try await alice.upload(bytes, zoneName: "Trips")
+        #expect(uploaded.sizeBytes == 1_500_000)
+        #expect(uploaded.downloadURL == nil)
+        let checksum = Data(base64Encoded: uploaded.fileChecksum ?? "") ?? Data()
+        #expect(checksum.count == 21 && checksum.first == 1)
+        #expect(Data(base64Encoded: uploaded.referenceChecksum ?? "")?.count == 21)
+        #expect(uploaded.wrappingKey != nil)
+        let saved = try await alice.modify(
+            [hut(.create, "a", [photo(uploaded), beds(3)])], in: "Trips")
+        let found = try await alice.lookup(["a"], in: "Trips")
+        let page = try await alice.page("Trips").records
+        for record in [saved[0], found[0], page[0]] {
+            let asset = try #require(record.asset)
+            #expect(asset.fileChecksum == uploaded.fileChecksum)
+            #expect(asset.sizeBytes == 1_500_000)
+            #expect(asset.receipt == nil)
+            #expect(asset.downloadURL?.hasSuffix("/${f}") == true)
+            #expect(try await alice.world.fetch(asset) == bytes)
+        }
+        let queried = try await alice.ask(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut"), zoneID: zone("Trips"))
+        ).records
+        #expect(try await alice.world.fetch(queried[0].asset) == bytes)
+    }
+
+    @Test func tooLargeAssetIsRefusedAndLeavesNothing() async throws {
+        let world = World(limits: .with { $0.assetBytes = 1_000 })
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        for body in [pieces([UInt8](repeating: 7, count: 1_001)), pieces([1], [], [2])] {
+            let failure = await uploadFailure(world, address, announced: 1_001, body)
+            #expect(
+                failure?.unreadBody == .tooLarge && failure?.error.frameworkCode == .limitExceeded)
+        }
+        let failure = await uploadFailure(
+            world, address,
+            pieces([UInt8](repeating: 7, count: 600), Array(repeating: 8, count: 401)))
+        #expect(failure?.error.frameworkCode == .limitExceeded)
+        let full = try await alice.upload([UInt8](repeating: 7, count: 1_000))
+        #expect(full.sizeBytes == 1_000)
+        #expect(try await alice.assetBytes() == 1_000)
+    }
+
+    @Test func concurrentUploadsPerUserAreLimited() async throws {
+        let world = World(limits: .with { $0.uploadsPerUser = 1 })
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        let (body, input) = AsyncStream<[UInt8]>.makeStream()
+        let (reading, isReading) = AsyncStream<Void>.makeStream()
+        let first = Task {
+            try await world.service.upload(
+                to: address,
+                body.map { piece in
+                    isReading.yield()
+                    return piece
+                })
+        }
+        input.yield([1])
+        for await _ in reading { break }
+        let refused = await uploadFailure(world, address, pieces([2]))
+        #expect(refused?.error.code == .throttled)
+        #expect(try await world.person("bob").upload([2]).sizeBytes == 1)
+        input.finish()
+        #expect(try await first.value.singleFile.sizeBytes == 1)
+        #expect(await uploadFailure(world, address, pieces([2])) == nil)
+    }
+
+    @Test func sameContentIsStoredOncePerDatabase() async throws {
+        let alice = try await World().person("alice")
+        let first = try await alice.upload([1, 2, 3])
+        let second = try await alice.upload([1, 2, 3])
+        #expect(first.fileChecksum == second.fileChecksum)
+        #expect(try await alice.assetBytes() == 3)
+        #expect(try await alice.blobNames().count == 1)
+    }
+
+    /// Else a checksum would tell whether somebody else has a file.
+    @Test func assetChecksumsDifferBetweenDatabases() async throws {
+        let world = World()
+        let alice = try await world.person("alice").upload([1, 2, 3])
+        let bob = try await world.person("bob").upload([1, 2, 3])
+        let publicly = try await world.person("bob").upload([1, 2, 3], scope: .public)
+        #expect(Set([alice, bob, publicly].map(\.fileChecksum)).count == 3)
+        #expect(publicly.wrappingKey == nil && publicly.referenceChecksum == nil)
+    }
+}
+
+private func uploadFailure(
+    _ world: World, _ address: String, announced: Int64? = nil, _ body: AsyncStream<[UInt8]>
+) async -> RequestFailure? {
+    do {
+        _ = try await world.service.upload(to: address, announcedBytes: announced, body)
+        return nil
+    } catch {
+        return error
+    }
+}

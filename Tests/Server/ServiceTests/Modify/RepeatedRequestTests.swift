@@ -1,0 +1,144 @@
+import StratusRecords
+import StratusService
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Requests that come twice: one outcome, known by the operation's ID.
+@Suite struct RepeatedRequestTests {
+    let world = World()
+
+    @Test(arguments: Backend.allCases)
+    func repeatedRequestChangesNothing(_ backend: Backend) async throws {
+        let alice = try await World(try backend.storage()).person("alice", with: "Trips")
+        let operations = [hut(.create, "hut", [beds(1)]), hut(.create, nil, [beds(2)])]
+        let first = try await alice.modify(operations, in: "Trips", operationID: "save-1")
+        let token = try await alice.page("Trips").syncToken
+        #expect(try await alice.modify(operations, in: "Trips", operationID: "save-1") == first)
+        #expect(try await alice.page("Trips", since: token).records.isEmpty)
+        // Another device's operation of the same name is another operation.
+        let other = await alice.at("tablet").refusal(
+            RecordsModify.self,
+            .init(operations: operations, zoneID: zone("Trips"), operationID: "save-1"))
+        #expect(other?.records?[0].code == .conflict)
+    }
+
+    /// Deleting what is not there is done at once, and stays done when somebody creates it meanwhile.
+    @Test func repeatedDeletionKeepsRecordCreatedSince() async throws {
+        let alice = try await world.person("alice")
+        let gone = try await alice.modify([hut(.forceDelete, "hut")], operationID: "delete-1")
+        try await alice.at("tablet").modify([hut(.create, "hut", [beds(1)])])
+        let again = try await alice.modify([hut(.forceDelete, "hut")], operationID: "delete-1")
+        #expect(again.map(\.tombstone?.recordName) == gone.map(\.tombstone?.recordName))
+        #expect(try await alice.lookup(["hut"])[0].values == ["beds": .int64(1)])
+    }
+
+    /// What happened to the record since is told as what it is, not as another answer to the save.
+    @Test func repeatedSaveOfDeletedRecordIsNotFound() async throws {
+        let alice = try await world.person("alice")
+        let operations = [hut(.create, "hut"), hut(.forceDelete, "old")]
+        try await alice.modify([hut(.create, "old")])
+        try await alice.modify(operations, operationID: "save-1")
+        try await alice.at("tablet").modify([hut(.forceDelete, "hut"), hut(.create, "old")])
+        let again = try await alice.modify(operations, operationID: "save-1")
+        #expect(again[0].code == .notFound)
+        #expect(again[1].tombstone?.recordName == "old")
+        #expect(try await alice.lookup(["old"])[0].record != nil)
+    }
+
+    @Test func repeatedRequestReturnsTheSamePartialFailure() async throws {
+        let alice = try await world.person("alice", with: "Trips")
+        let operations = [hut(.create, "a"), hut(.update, "b", tag: "1.abcd")]
+        func send() async throws -> [RecordResult] {
+            try await alice.modify(operations, in: "Trips", isAtomic: false, operationID: "save-1")
+        }
+        let first = try await send()
+        #expect(first.map(\.code) == [nil, .notFound])
+        try await alice.at("tablet").modify([hut(.create, "b")], in: "Trips")
+        let again = try await send()
+        #expect(again[0] == first[0])
+        #expect(again[1].failed?.error == first[1].failed?.error)
+    }
+
+    /// Else it would get answers about records that it does not name.
+    @Test func operationIDReusedForOtherRecordsIsRefused() async throws {
+        let alice = try await world.person("alice", with: "Trips")
+        try await alice.modify([hut(.create, "a"), hut(.create, "b")], operationID: "save-1")
+        for (operations, zoneName) in [
+            ([hut(.create, "a")], nil), ([hut(.create, "a"), hut(.create, "c")], nil),
+            ([hut(.create, "b"), hut(.create, "a")], nil),
+            ([hut(.create, "a"), hut(.forceDelete, "b")], nil),
+            ([hut(.create, "a"), hut(.create, nil)], nil),
+            ([hut(.create, "a"), hut(.create, "b")], "Trips"),
+        ] as [([RecordsModify.Operation], String?)] {
+            let refusal = await alice.refusal(
+                RecordsModify.self,
+                .init(
+                    operations: operations, zoneID: zoneName.map { zone($0) },
+                    operationID: "save-1"))
+            #expect(refusal?.error.code == .badRequest)
+        }
+        #expect(try await alice.lookup(["b", "c"]).map(\.code) == [nil, .notFound])
+        // Under the name that a request for zones has inside.
+        try await alice.makeZone("A")
+        _ = try await alice.ask(
+            ZonesModify.self,
+            .init(operations: [.init(.create, zone("B"))], operationID: "zones-1"))
+        let collision = await alice.refusal(
+            RecordsModify.self,
+            .init(operations: [hut(.create, "d")], operationID: "zones/zones-1"))
+        #expect(collision?.error.code == .badRequest)
+    }
+
+    /// As it was kept before outcomes had a digest.
+    @Test func outcomeOfFirstFormatIsRead() async throws {
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "hut", [beds(1)])])
+        let store = try await world.service.storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        try await store.write { writer in
+            try writer.put(
+                outcome: [1, 0, 0, 0, 1, 0, 0, 0, 0, 3] + Array("hut".utf8),
+                of: OperationKey(user: alice.name, device: "phone", operation: "save-1"),
+                expiresMilliseconds: .max)
+        }
+        let again = try await alice.modify([hut(.create, "hut")], operationID: "save-1")
+        #expect(again[0].values == ["beds": .int64(1)])
+        let other = await alice.refusal(
+            RecordsModify.self,
+            .init(operations: [hut(.create, "a"), hut(.create, "b")], operationID: "save-1"))
+        #expect(other?.error.code == .badRequest)
+    }
+
+    /// A short request can conflict with many large records: its outcome must not copy them.
+    @Test func conflictOutcomeIsStoredWithoutServerRecord() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        try await alice.modify([
+            hut(.create, "hut", [text("note", String(repeating: "x", count: 100_000))])
+        ])
+        let operations = [hut(.create, "new"), hut(.update, "hut", [beds(1)], tag: "stale")]
+        let first = try await alice.modify(operations, operationID: "save-1")
+        #expect(first[1].failed?.serverRecord != nil)
+        let again = try await alice.modify(operations, operationID: "save-1")
+        #expect(again[0] == first[0])
+        #expect(again[1].failed?.error == first[1].failed?.error)
+        #expect(again[1].failed?.serverRecord == first[1].failed?.serverRecord)
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
+        let outcome = try #require(try await store.read { try $0.outcome(of: key) })
+        #expect(outcome.count < 1_000)
+    }
+
+    @Test func failedRequestFreesItsOperationID() async throws {
+        let alice = try await world.person("alice")
+        let operation = [hut(.update, "hut", [beds(2)], tag: "1.abcd")]
+        let failed = try await alice.modify(operation, operationID: "save-1")
+        #expect(failed[0].code == .notFound)
+        let saved = try await alice.modify([hut(.forceUpdate, "hut")], operationID: "save-1")
+        #expect(saved[0].record != nil)
+    }
+}
