@@ -99,7 +99,8 @@ let package = Package(
             dependencies: ["StratusRecords", "StratusWire"],
             path: "Sources/Shared/Matching"),
         // How service and cache open a database and bring it up to date.
-        .target(name: "StratusSQLite", dependencies: [grdb], path: "Sources/Shared/SQLite"),
+        .target(
+            name: "StratusSQLite", dependencies: [grdb, grdbSQLite], path: "Sources/Shared/SQLite"),
 
         // The server.
         .target(name: "CStorage", path: "Sources/Server/CStorage"),
@@ -348,7 +349,8 @@ let package = Package(
             dependencies: [
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
                 "StratusSchema",
-                "StratusService", "StratusStorage", "StratusTesting", "StratusWire",
+                "StratusService", "StratusSQLite", "StratusStorage", "StratusTesting",
+                "StratusWire",
                 "TestProcesses", crypto, grdb, jwtKit, logging,
             ],
             path: "Tests/Server/ServiceTests"),
@@ -360,7 +362,7 @@ let package = Package(
             name: "StratusQueryTests",
             dependencies: [
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
-                "StratusStorage", "StratusTesting", "StratusWire", logging,
+                "StratusSQLite", "StratusStorage", "StratusTesting", "StratusWire", logging,
             ],
             path: "Tests/Server/QueryTests"),
         .testTarget(

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import StratusMatching
 import StratusRecords
+import StratusSQLite
 import StratusSchema
 import StratusWire
 import Testing

@@ -49,10 +49,9 @@ extension CacheStore {
     /// - Returns: the records that were here.
     func removeAll(_ database: Database) throws -> Set<RecordID> {
         var ids: Set<RecordID> = []
-        let zones = try Row.fetchAll(
-            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"
-        ).map { try ZoneRow($0) }
-        for zone in zones { ids.formUnion(try removeRecords(of: zone, database)) }
+        for zone in try ZoneRow.all(where: isHere, database) {
+            ids.formUnion(try removeRecords(of: zone, database))
+        }
         for table in ["zone", "tombstone", "report", "flag"] {
             try database.execute(sql: "DELETE FROM \(table) WHERE \(isHere)")
         }

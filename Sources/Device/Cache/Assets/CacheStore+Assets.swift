@@ -54,10 +54,8 @@ extension CacheStore {
     }
 
     private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
-        let zones = try Row.fetchAll(
-            database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE id = ?",
-            arguments: [try row.decode(Int64.self, atIndex: PendingRow.columnCount)])
-        guard let zone = try zones.first.map({ try ZoneRow($0) }) else { return nil }
+        let key = try row.decode(Int64.self, atIndex: PendingRow.columnCount)
+        guard let zone = try ZoneRow.all(where: "id = \(key)", database).first else { return nil }
         let pending = try PendingRow(row, zone: zone.id)
         guard let client = try record(pending.change.id.name, zone, database) else { return nil }
         let held = Set(pending.base?.assetKeys.map(\.key) ?? [])

@@ -38,23 +38,15 @@ extension CacheFile {
     func answerToSync(_ number: Int64) throws -> String? {
         try read { database in
             guard try self.number(Self.answered, database) >= number else { return nil }
-            return try String.fetchOne(
-                database.cachedStatement(
-                    sql: "SELECT value FROM flag WHERE database = 0 AND name = ?"),
-                arguments: [Self.answer]) ?? ""
+            return try CacheFlag.value(named: Self.answer, ofDatabase: 0, database) ?? ""
         }
     }
 
     private func number(_ name: String, _ database: Database) throws -> Int64 {
-        let text = try String.fetchOne(
-            database.cachedStatement(sql: "SELECT value FROM flag WHERE database = 0 AND name = ?"),
-            arguments: [name])
-        return text.flatMap { Int64($0) } ?? 0
+        try CacheFlag.value(named: name, ofDatabase: 0, database).flatMap { Int64($0) } ?? 0
     }
 
     private func set(_ name: String, _ value: String, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (0, ?, ?)"
-        ).execute(arguments: [name, value])
+        try CacheFlag.set(value, named: name, ofDatabase: 0, database)
     }
 }

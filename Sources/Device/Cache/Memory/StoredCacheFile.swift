@@ -22,9 +22,7 @@ package enum StoredCacheFile {
     static func flag(
         _ name: String, ofDatabase scope: Int, _ database: Database
     ) throws -> String? {
-        try String.fetchOne(
-            database.cachedStatement(sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
-            arguments: [scope, name])
+        try CacheFlag.value(named: name, ofDatabase: scope, database)
     }
 
     static func rowCounts(_ database: Database) throws -> [String: Int] {

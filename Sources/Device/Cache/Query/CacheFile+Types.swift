@@ -11,9 +11,9 @@ extension CacheFile {
 
     /// The declared types as of this connection's transaction.
     func types(_ database: Database) throws -> [String: IndexedType] {
-        let statement = try database.cachedStatement(
-            sql: "SELECT value FROM flag WHERE database = 0 AND name = 'types'")
-        guard let text = try String.fetchOne(statement) else { return [:] }
+        guard let text = try CacheFlag.value(named: Self.flag, ofDatabase: 0, database) else {
+            return [:]
+        }
         return try knownTypes.withLock { known in
             if known.text == text { return known.types }
             let list = try StoredJSON.decode([IndexedType].self, from: Data(text.utf8))
@@ -37,9 +37,7 @@ extension CacheFile {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = String(decoding: try encoder.encode(types), as: UTF8.self)
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (0, ?, ?)",
-            arguments: [Self.flag, text])
+        try CacheFlag.set(text, named: Self.flag, ofDatabase: 0, database)
     }
 
     /// Stores the kinds of values that the columns of a type have.

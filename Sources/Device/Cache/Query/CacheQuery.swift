@@ -27,6 +27,7 @@ public struct CacheQuery: Sendable {
         var centre: Location?
     }
 
+    /// The type of the records to find; a query finds records of one type only.
     public var recordType: CKRecord.RecordType
     /// The zone to search; nil means all zones of the database.
     public var zoneID: CKRecordZone.ID?
@@ -39,6 +40,11 @@ public struct CacheQuery: Sendable {
     /// The error of an unsupported `NSSortDescriptor`; thrown when the query runs.
     private var sortError: CKError?
 
+    /// Makes a query that finds all records of a type, in the order of their zones and names.
+    ///
+    /// - Parameters:
+    ///   - recordType: the type of the records to find.
+    ///   - zoneID: the zone to search; nil means all zones of the database.
     public init(_ recordType: CKRecord.RecordType, in zoneID: CKRecordZone.ID? = nil) {
         self.recordType = recordType
         self.zoneID = zoneID
@@ -93,6 +99,7 @@ public struct CacheQuery: Sendable {
         return query
     }
 
+    /// Sets the maximum number of records, in place of an earlier one; a negative number counts as 0.
     public func limited(to limit: Int) -> CacheQuery {
         var query = self
         query.limit = limit
@@ -139,6 +146,7 @@ public struct CacheCursor: Hashable, Sendable {
 
 /// A page of a query's records.
 public struct CachePage: Sendable {
+    /// The records of this page, in the order of the query.
     public var records: [CKRecord]
     /// Where the next page begins; nil when there is none.
     public var cursor: CacheCursor?

@@ -65,14 +65,7 @@ extension CacheStore {
     }
 
     private func zoneIDs(_ database: Database) throws -> [Int64: ZoneID] {
-        let rows = try Row.fetchAll(
-            database.cachedStatement(sql: "SELECT id, name, owner FROM zone WHERE \(isHere)"))
-        return Dictionary(
-            try rows.map { row in
-                let id = ZoneID(
-                    name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
-                return (try row.decode(Int64.self, atIndex: 0), id)
-            }, uniquingKeysWith: { $1 })
+        Dictionary(try ZoneRow.all(where: isHere, database).map { ($0.key, $0.id) }) { $1 }
     }
 
     /// Calls a closure with every match, in any order.

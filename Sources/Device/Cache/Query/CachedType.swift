@@ -22,6 +22,7 @@ import StratusClient
 /// the declaration names: text, numbers, dates in milliseconds since 1970, names of references, JSON of lists and
 /// places, Base64 of bytes.
 public struct CachedType: Hashable, Sendable {
+    /// The record type, which a cache may have declared only once.
     public var recordType: CKRecord.RecordType
     /// Fields that queries filter and sort by; `creationDate` and `modificationDate` may be among
     /// them. A list or a location has no order, and is read from the record.
@@ -31,6 +32,7 @@ public struct CachedType: Hashable, Sendable {
     /// Further fields that the view shows.
     public var columns: [CKRecord.FieldKey]
 
+    /// Makes a declaration. Opening the cache throws `invalidTypes` for a name that no record can have.
     public init(
         _ recordType: CKRecord.RecordType, indexed: [CKRecord.FieldKey] = [],
         searchable: [CKRecord.FieldKey] = [], columns: [CKRecord.FieldKey] = []

@@ -15,6 +15,7 @@ public enum AnswerAge: Hashable, Sendable {
 
 /// An answer of the public database to a query, new or stored.
 public struct PublicAnswer: Sendable {
+    /// The matches in the order of the query, at most as many as were requested.
     public var records: [CKRecord]
     /// When the service answered, by this device's clock.
     public var date: Date

@@ -17,8 +17,10 @@ import StratusWire
 ///     .sorted(by: Note.date, ascending: false)
 /// ```
 public struct RecordField<Value: CKRecordValueProtocol>: Hashable, Sendable {
+    /// The name of the field in records, or that of a system field such as `creationDate`.
     public let key: CKRecord.FieldKey
 
+    /// Makes a field; nothing checks that records hold values of this type in it.
     public init(_ key: CKRecord.FieldKey) { self.key = key }
 
     fileprivate func compare(
@@ -81,10 +83,12 @@ public struct CacheCondition: Sendable {
         }
     }
 
+    /// A condition that is true where both conditions are true.
     public static func && (one: CacheCondition, other: CacheCondition) -> CacheCondition {
         CacheCondition(.all([one, other]))
     }
 
+    /// A condition that is true where at least one of the conditions is true.
     public static func || (one: CacheCondition, other: CacheCondition) -> CacheCondition {
         CacheCondition(.any([one, other]))
     }
@@ -96,6 +100,7 @@ public struct CacheCondition: Sendable {
 }
 
 extension RecordField {
+    /// Whether the field has this value; a record without the field does not match.
     public static func == (field: RecordField, value: Value) -> CacheCondition {
         field.compare(.equals, value)
     }
@@ -105,18 +110,22 @@ extension RecordField {
         field.compare(.notEquals, value)
     }
 
+    /// Whether the field's value is less than this one; a record without the field does not match.
     public static func < (field: RecordField, value: Value) -> CacheCondition {
         field.compare(.lessThan, value)
     }
 
+    /// Whether the field's value is at most this one; a record without the field does not match.
     public static func <= (field: RecordField, value: Value) -> CacheCondition {
         field.compare(.lessThanOrEquals, value)
     }
 
+    /// Whether the field's value is greater than this one; a record without the field does not match.
     public static func > (field: RecordField, value: Value) -> CacheCondition {
         field.compare(.greaterThan, value)
     }
 
+    /// Whether the field's value is at least this one; a record without the field does not match.
     public static func >= (field: RecordField, value: Value) -> CacheCondition {
         field.compare(.greaterThanOrEquals, value)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StratusRecords
+import StratusSQLite
 import StratusSync
 
 /// Chooses the pending changes to send next.
@@ -28,15 +29,14 @@ extension CacheStore {
     func zonesWithUnanswered() throws -> [ZoneID] { try read { try zonesWithUnanswered($0) } }
 
     func zonesWithUnanswered(_ database: Database) throws -> [ZoneID] {
-        let statement = try database.cachedStatement(
-            sql: """
-                SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
+        try ZoneRow.all(
+            where: """
+                \(isHere) AND state = 1
                     AND id IN (SELECT zone FROM pending
                         WHERE \(Self.isUnanswered) OR \(Self.waitsForDeletion))
                 ORDER BY id
-                """)
-        let rows = try Row.fetchAll(statement)
-        return try rows.map { try ZoneRow($0).id }
+                """, database
+        ).map(\.id)
     }
 
     /// The condition ``sendable``, without saves into the zones of the owners, which are the
@@ -107,15 +107,8 @@ extension CacheStore {
 
     /// The zones of this database that are there, by the key of their rows.
     private func zonesToSend(_ database: Database) throws -> [Int64: ZoneRow] {
-        var zones: [Int64: ZoneRow] = [:]
-        let rows = try Row.fetchCursor(
-            database.cachedStatement(
-                sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"))
-        while let row = try rows.next() {
-            let zone = try ZoneRow(row)
-            zones[zone.key] = zone
-        }
-        return zones
+        let zones = try ZoneRow.all(where: "\(isHere) AND state = 1", database)
+        return Dictionary(zones.map { ($0.key, $0) }) { $1 }
     }
 
     /// Takes what was begun into a batch, and before it what it needs.
@@ -150,10 +143,12 @@ extension CacheStore {
     func hasSendable(withholding owners: Set<String> = []) throws -> Bool {
         try read { database in
             let condition = sendable(withholding: owners)
-            let statement = try database.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))")
-            return try Bool.fetchOne(
-                statement, arguments: StatementArguments(owners.sorted())) ?? false
+            let statement = try SQLStatement(
+                database, "SELECT EXISTS (SELECT 1 FROM pending WHERE \(condition))")
+            for (place, owner) in owners.sorted().enumerated() {
+                try statement.bind(Int32(place + 1), owner)
+            }
+            return try statement.first { $0.integer(0) != 0 } ?? false
         }
     }
 

@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 import StratusSync
 import StratusWire
 
@@ -19,13 +20,9 @@ extension CacheStore {
         _ operation: SentOperation, of zones: Set<ZoneID>, _ database: Database
     ) throws {
         let owners = scope == .shared ? Set(zones.map(\.ownerName)).sorted() : []
-        try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
-        ).execute(
-            arguments: [
-                scope.rawValue, Self.flagPrefix + operation.id,
-                ([operation.deviceID] + owners).joined(separator: "\n"),
-            ])
+        try setText(
+            ([operation.deviceID] + owners).joined(separator: "\n"),
+            named: Self.flagPrefix + operation.id, database)
     }
 
     func noteOperation(_ operation: SentOperation, of zones: Set<ZoneID>) throws {
@@ -34,8 +31,7 @@ extension CacheStore {
 
     /// Notes that an operation was answered, or cancelled: no request of it changes anything any more.
     func endOperation(_ id: String, _ database: Database) throws {
-        try database.cachedStatement(sql: "DELETE FROM flag WHERE database = ? AND name = ?")
-            .execute(arguments: [scope.rawValue, Self.flagPrefix + id])
+        try setText(nil, named: Self.flagPrefix + id, database)
     }
 
     func endOperations(_ ids: [String]) throws {
@@ -47,18 +43,18 @@ extension CacheStore {
     /// The operations that were sent and not answered, as many as one request cancels.
     func unansweredOperations() throws -> [UnansweredOperation] {
         try read { database in
-            let rows = try Row.fetchAll(
-                database.cachedStatement(
-                    sql: """
-                        SELECT name, value FROM flag
-                        WHERE database = ? AND name > ? AND name < ? ORDER BY name
-                        LIMIT \(OperationsCancel.maximumCount)
-                        """),
-                arguments: [scope.rawValue, Self.flagPrefix, "unanswered0"])
-            return try rows.map { row in
-                let name: String = try row.decode(atIndex: 0)
-                let value: String? = try row.decode(atIndex: 1)
-                let lines = (value ?? "").split(
+            let statement = try SQLStatement(
+                database,
+                """
+                SELECT name, value FROM flag
+                WHERE database = ? AND name > ? AND name < ? ORDER BY name
+                LIMIT \(OperationsCancel.maximumCount)
+                """)
+            try statement.bind(1, Int64(scope.rawValue)).bind(2, Self.flagPrefix)
+                .bind(3, "unanswered0")
+            return try statement.all { row in
+                let name = try row.storedText(0)
+                let lines = (row.optionalText(1) ?? "").split(
                     separator: "\n", omittingEmptySubsequences: false
                 ).map(String.init)
                 return UnansweredOperation(

@@ -230,11 +230,7 @@ extension CacheStore {
                     sql: "\(reset) WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)"
                 ).execute()
                 zones = Set(
-                    try Row.fetchAll(
-                        database.cachedStatement(
-                            sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 4"
-                        )
-                    ).map { try ZoneRow($0).id })
+                    try ZoneRow.all(where: "\(isHere) AND state = 4", database).map(\.id))
             }
             try file.noteChange(of: [], in: scope, database)
             var wanted: [ZoneID] = []

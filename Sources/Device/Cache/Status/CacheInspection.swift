@@ -85,9 +85,7 @@ package struct CacheInspection {
     }
 
     private func flag(_ flag: CacheFlag, _ scope: Int) throws -> String? {
-        try String.fetchOne(
-            database, sql: "SELECT value FROM flag WHERE database = ? AND name = ?",
-            arguments: [scope, flag.rawValue])
+        try CacheFlag.value(named: flag.rawValue, ofDatabase: scope, database)
     }
 
     private func databases() throws -> [DiagnosticsReport.Database] {
@@ -109,22 +107,22 @@ package struct CacheInspection {
     }
 
     private func zones() throws -> [DiagnosticsReport.Zone] {
-        let rows = try Row.fetchAll(
+        let statement = try SQLStatement(
             database,
-            sql: """
-                SELECT \(ZoneRow.columns), database, needsFetch,
-                    (SELECT count(*) FROM record WHERE zone = zone.id) FROM zone ORDER BY id
-                """)
-        return try rows.map { row in
+            """
+            SELECT \(ZoneRow.columns), database, needsFetch,
+                (SELECT count(*) FROM record WHERE zone = zone.id) FROM zone ORDER BY id
+            """)
+        return try statement.all { row in
             let zone = try ZoneRow(row)
+            let scope = Int(try row.storedInteger(7))
             return DiagnosticsReport.Zone(
-                scope: try row.decode(atIndex: 7), name: zone.id.name, owner: zone.id.ownerName,
+                scope: scope, name: zone.id.name, owner: zone.id.ownerName,
                 state: "\(zone.state)", changeToken: Self.shortened(zone.token),
-                needsFetch: try row.decode(atIndex: 8), isRefetching: zone.isRefetching,
+                needsFetch: try row.storedInteger(8) != 0, isRefetching: zone.isRefetching,
                 progress: try FetchProgress.read(
-                    FetchProgress.flagName(zone.key), try row.decode(atIndex: 7), database)?
-                    .summary,
-                recordCount: try row.decode(atIndex: 9))
+                    FetchProgress.flagName(zone.key), scope, database)?.summary,
+                recordCount: Int(row.integer(9)))
         }
     }
 

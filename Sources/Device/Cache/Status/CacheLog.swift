@@ -3,6 +3,7 @@ import GRDB
 import Logging
 import StratusClient
 import StratusRuntime
+import StratusSQLite
 import StratusWire
 
 /// An event of syncing, for troubleshooting. It has no values of fields.
@@ -15,6 +16,7 @@ public struct LoggedEvent: Hashable, Sendable, Codable {
     public var level: String
     /// What happened, as a constant word: `operation`, `failed`, `halted`, ….
     public var kind: String
+    /// Facts about the event by name, such as the `code` and `message` of a failure; may be empty.
     public var details: [String: String]
 }
 
@@ -65,19 +67,17 @@ extension CacheFile {
     /// Writes the events since the last transaction, and removes the oldest beyond the limit.
     func writeEvents(_ events: [LoggedEvent], _ database: Database) throws {
         guard !events.isEmpty else { return }
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO event (time, database, level, kind, details) VALUES (?, ?, ?, ?, ?)
-                """)
+        let statement = try SQLStatement(
+            database,
+            "INSERT INTO event (time, database, level, kind, details) VALUES (?, ?, ?, ?, ?)")
         for event in events {
-            try statement.execute(arguments: [
-                Int64((event.date.timeIntervalSince1970 * 1_000).rounded()), event.scope,
-                event.level, event.kind,
-                Self.json(event.details),
-            ])
+            let milliseconds = (event.date.timeIntervalSince1970 * 1_000).rounded()
+            try statement.bind(1, Int64(milliseconds)).bind(2, Int64(event.scope))
+                .bind(3, event.level).bind(4, event.kind)
+                .bind(5, Self.json(event.details)).run()
         }
-        try database.cachedStatement(sql: "DELETE FROM event WHERE id <= ?")
-            .execute(arguments: [database.lastInsertedRowID - Int64(CacheLog.limit)])
+        try SQLStatement(database, "DELETE FROM event WHERE id <= ?")
+            .bind(1, database.lastInsertedRowID - Int64(CacheLog.limit)).run()
     }
 
     /// The details as JSON, their names in order.

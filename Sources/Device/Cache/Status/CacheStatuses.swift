@@ -36,6 +36,7 @@ public struct CacheStatuses: AsyncSequence, Sendable {
         Iterator(source: source, wakes: wakes.makeAsyncIterator())
     }
 
+    /// Delivers the status as it is now, then each one that differs from the last delivered.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let source: StatusSource
         fileprivate var wakes: AsyncStream<Void>.Iterator
@@ -64,7 +65,7 @@ extension CloudCache {
     /// for try await status in cache.statuses() { statusLabel.text = status.line }
     /// ```
     ///
-    /// - Parameter scope: a database; nil combines all of them, as ``status(in:)`` does.
+    /// - Parameter scope: a database.
     /// - Throws: ``CacheError`` `invalidDatabase`.
     public func statuses(in scope: CKDatabase.Scope) throws -> CacheStatuses {
         CacheStatuses(

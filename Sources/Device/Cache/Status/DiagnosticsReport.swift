@@ -10,38 +10,58 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
     public struct Database: Hashable, Sendable, Codable {
         /// 2 private, 3 shared.
         public var scope: Int
+        /// The first 8 characters of the database's change token; nil when the next fetch begins without one.
         public var changeToken: String?
+        /// Whether this device has saved the database subscription, as far as it knows.
         public var isSubscriptionSaved: Bool
         /// By how many milliseconds the service's clock is ahead of this device's.
         public var clockOffsetMilliseconds: Int64
+        /// When changes were last fetched and stored; nil before the first time.
         public var lastFetch: Date?
+        /// When the service last confirmed a change; nil before the first time.
         public var lastSend: Date?
     }
 
+    /// A zone that the file has, whether or not the service has it.
     public struct Zone: Hashable, Sendable, Codable {
+        /// The database of the zone: 2 private, 3 shared.
         public var scope: Int
+        /// The zone's name, which is unique among the zones of its owner.
         public var name: String
+        /// The record name of the zone's owner; `__defaultOwner__` stands for the current user.
         public var owner: String
-        /// `wanted`, `existing`, `unwanted`, `replaced` or `refused`.
+        /// `wanted`, `existing`, `unwanted`, `replaced`, `refused` or `detached`.
         public var state: String
+        /// The first 8 characters of the zone's change token; nil when the next fetch begins without one, and
+        /// `gone` for a detached zone that the service no longer has.
         public var changeToken: String?
+        /// Whether the zone is known to have changes that are not fetched yet.
         public var needsFetch: Bool
+        /// Whether a full fetch of the zone, which begins without a token, has not ended.
         public var isRefetching: Bool
         /// The progress of the full fetch, in words; nil if none is running.
         public var progress: String?
+        /// How many records of the zone are on this device.
         public var recordCount: Int
     }
 
     /// A change that the service has not confirmed.
     public struct Change: Hashable, Sendable, Codable {
+        /// The database of the record: 2 private, 3 shared.
         public var scope: Int
+        /// The name of the record's zone.
         public var zone: String
+        /// The name of the record.
         public var name: String
         /// `save` or `delete`.
         public var kind: String
+        /// When the record was last edited on this device.
         public var edited: Date
+        /// Counts the edits of the record since it was last synced; see `PendingChange.generation`.
         public var generation: Int64
+        /// How many times the conflict resolver was called for the change.
         public var conflictRounds: Int
+        /// How many times sending the change failed for an unexplained reason.
         public var attempts: Int
         /// `notSent`, `unknown` or `underWay`.
         public var delivery: String
@@ -51,18 +71,25 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
         public var fields: [String: String?]
     }
 
+    /// When the report was made, by this device's clock.
     public var made: Date
     /// The format of the file.
     public var format: Int
+    /// The record name of the user whose file this is; nil before its first sync.
     public var userRecordName: String?
+    /// The raw value of a ``CacheAccount``; nil if the service has not been asked yet.
     public var account: String?
+    /// False while syncing is turned off with ``CloudCache/setEnabled(_:)``.
     public var isEnabled: Bool
     /// ``CacheStatus/details``, if an app made the report.
     public var status: [String]
+    /// The databases of which the file has anything, the private one first.
     public var databases: [Database]
+    /// The zones of all databases, in the order in which they came into the file.
     public var zones: [Zone]
     /// The oldest 1,000.
     public var queue: [Change]
+    /// The number of all pending changes, also of those that ``queue`` leaves out.
     public var queueCount: Int
     /// How many reports of each kind the app has not acknowledged.
     public var reports: [String: Int]

@@ -24,6 +24,7 @@ public struct FetchProgress: Hashable, Sendable {
     /// each. Nil if the service does not say, as Apple's does not.
     public var remainingCount: Int?
 
+    /// Makes a progress; by default that of a fetch that has brought nothing yet.
     public init(
         fetchedCount: Int = 0, appliedCount: Int = 0, recordsPerSecond: Double? = nil,
         remainingCount: Int? = nil
@@ -85,10 +86,8 @@ extension FetchProgress {
     }
 
     static func read(_ name: String, _ scope: Int, _ database: Database) throws -> FetchProgress? {
-        try String.fetchOne(
-            database.cachedStatement(sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
-            arguments: [scope, name]
-        ).map { FetchProgress(text: $0) }
+        try CacheFlag.value(named: name, ofDatabase: scope, database)
+            .map { FetchProgress(text: $0) }
     }
 
     static func readAll(_ scope: Int, _ database: Database) throws -> FetchProgress? {

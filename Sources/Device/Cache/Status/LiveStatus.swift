@@ -20,6 +20,7 @@ import Synchronization
 
     @ObservationIgnored private nonisolated let task = Mutex<Task<Void, Never>?>(nil)
 
+    /// Starts to follow the status of all databases of a cache together.
     public init(of cache: CloudCache) {
         let statuses = cache.statuses()
         let task = cache.world.startTask("live status") { [weak self] in

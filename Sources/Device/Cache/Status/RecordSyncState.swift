@@ -6,6 +6,7 @@ import StratusSync
 
 /// The sync state of a single record.
 public struct RecordSyncState: Hashable, Sendable {
+    /// Where a record stands between this device and the service.
     public enum Stage: Hashable, Sendable {
         /// Not on this device, and without a pending change.
         case absent
@@ -21,6 +22,7 @@ public struct RecordSyncState: Hashable, Sendable {
         case needsAttention(SyncFailure)
     }
 
+    /// Where the record stands; a pending change decides, if there is one.
     public var stage: Stage
     /// When the pending change was made; nil if there is none.
     public var editDate: Date?

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
+import StratusSQLite
 import StratusSync
 
 // The rows of the cache's tables, read by column position: this is the hot path.
@@ -40,16 +41,38 @@ struct ZoneRow {
 
     static let columns = "id, name, owner, state, token, pass, isRefetching"
 
-    init(_ row: Row) throws {
-        key = try row.decode(atIndex: 0)
-        id = ZoneID(name: try row.decode(atIndex: 1), ownerName: try row.decode(atIndex: 2))
+    /// - Parameter row: begins with ``columns``.
+    init(_ row: SQLStatement) throws {
+        key = try row.storedInteger(0)
+        id = ZoneID(name: try row.storedText(1), ownerName: try row.storedText(2))
         // Only this app's versions write the column; an unknown number is treated as existing.
-        state = State(rawValue: try row.decode(atIndex: 3)) ?? .existing
-        token = try row.decode(atIndex: 4)
-        pass = try row.decode(atIndex: 5)
-        let refetching: Int = try row.decode(atIndex: 6)
+        state = State(rawValue: Int(try row.storedInteger(3))) ?? .existing
+        token = row.isNull(4) ? nil : try row.storedText(4)
+        pass = try row.storedInteger(5)
+        let refetching = try row.storedInteger(6)
         isRefetching = refetching != 0
         isFirstFetch = refetching == 2 || pass < 2
+    }
+}
+
+extension ZoneRow {
+    /// - Parameter condition: of SQL, with the order if there shall be one.
+    static func all(where condition: String, _ database: Database) throws -> [ZoneRow] {
+        try SQLStatement(database, "SELECT \(columns) FROM zone WHERE \(condition)")
+            .all { try ZoneRow($0) }
+    }
+}
+
+/// Columns that are never NULL, where a flipped bit may have made them so.
+extension SQLStatement {
+    func storedInteger(_ column: Int32) throws -> Int64 {
+        guard isInteger(column) else { throw CacheError.damagedRow }
+        return integer(column)
+    }
+
+    func storedText(_ column: Int32) throws -> String {
+        guard isText(column) else { throw CacheError.damagedRow }
+        return text(column)
     }
 }
 

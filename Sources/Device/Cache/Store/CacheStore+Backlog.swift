@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 import StratusSync
 
 /// What a sync session starts with.
@@ -20,12 +21,10 @@ extension CacheStore {
         try read { database in
             let unanswered = Set(try zonesWithUnanswered(database))
             var backlog = SyncBacklog()
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(
-                    sql: """
-                        SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id
-                        """))
-            while let row = try rows.next() {
+            let statement = try SQLStatement(
+                database,
+                "SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id")
+            try statement.rows { row in
                 let zone = try ZoneRow(row)
                 switch zone.state {
                 case .wanted: backlog.zonesToCreate.append(zone.id)
@@ -36,11 +35,12 @@ extension CacheStore {
                 case .refused, .detached: break
                 case .existing:
                     // Nothing is sent into a zone that was never fetched.
-                    let needsFetch: Bool = try row.decode(atIndex: 7)
+                    let needsFetch = try row.storedInteger(7) != 0
                     if needsFetch || zone.token == nil || unanswered.contains(zone.id) {
                         backlog.zonesToFetch.append(zone.id)
                     }
                 }
+                return true
             }
             return backlog
         }

@@ -11,11 +11,9 @@ extension CacheStore {
     ) throws -> Int64? {
         // A single statement needs no transaction to read a consistent state.
         try pool.unsafeRead { database in
-            let text = try String.fetchOne(
-                database.cachedStatement(
-                    sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
-                arguments: [scope.rawValue, CacheFlag.clockOffset.rawValue])
-            return text.flatMap { Int64($0) }
+            try CacheFlag.value(
+                named: CacheFlag.clockOffset.rawValue, ofDatabase: scope.rawValue, database
+            ).flatMap { Int64($0) }
         }
     }
 
@@ -61,12 +59,7 @@ extension CacheStore {
     ) throws {
         try setFlag(.firstClockOffset, "\(offset)", database)
         var zones: [Int64: ZoneRow] = [:]
-        for row in try Row.fetchAll(
-            database.cachedStatement(sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"))
-        {
-            let zone = try ZoneRow(row)
-            zones[zone.key] = zone
-        }
+        for zone in try ZoneRow.all(where: isHere, database) { zones[zone.key] = zone }
         let rows = try Row.fetchAll(
             database.cachedStatement(
                 sql: """

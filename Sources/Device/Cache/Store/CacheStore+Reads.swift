@@ -39,12 +39,7 @@ extension CacheStore {
     /// The zones on this device, in the order in which it learned of them.
     func zones() throws -> [ZoneID] {
         try read { database in
-            try Row.fetchAll(
-                database.cachedStatement(
-                    sql: """
-                        SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state <> 2 ORDER BY id
-                        """)
-            ).map { try ZoneRow($0).id }
+            try ZoneRow.all(where: "\(isHere) AND state <> 2 ORDER BY id", database).map(\.id)
         }
     }
 

@@ -2,15 +2,16 @@ import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
+import StratusSQLite
 import StratusSync
 
 /// Single rows, inside a transaction.
 extension CacheStore {
     func zone(_ id: ZoneID, _ database: Database) throws -> ZoneRow? {
-        let statement = try database.cachedStatement(
-            sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND name = ? AND owner = ?")
-        let row = try Row.fetchOne(statement, arguments: [id.name, id.ownerName])
-        return try row.map { try ZoneRow($0) }
+        try SQLStatement(
+            database,
+            "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND name = ? AND owner = ?"
+        ).bind(1, id.name).bind(2, id.ownerName).first { try ZoneRow($0) }
     }
 
     /// The row of a zone, inserted if it does not exist.
@@ -195,17 +196,13 @@ extension CacheStore {
     }
 
     func flag(_ flag: CacheFlag, _ database: Database) throws -> String? {
-        try String.fetchOne(
-            database.cachedStatement(
-                sql: "SELECT value FROM flag WHERE database = ? AND name = ?"),
-            arguments: [flag.isOfFile ? 0 : scope.rawValue, flag.rawValue])
+        try CacheFlag.value(
+            named: flag.rawValue, ofDatabase: flag.isOfFile ? 0 : scope.rawValue, database)
     }
 
     func setFlag(_ flag: CacheFlag, _ value: String?, _ database: Database) throws {
-        try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
-        ).execute(
-            arguments: [flag.isOfFile ? 0 : scope.rawValue, flag.rawValue, value])
+        try CacheFlag.set(
+            value, named: flag.rawValue, ofDatabase: flag.isOfFile ? 0 : scope.rawValue, database)
     }
 }
 
@@ -238,7 +235,31 @@ enum CacheFlag: String {
     case lastSend
 
     var isOfFile: Bool {
-        [.userRecordName, .userCheck, .isDisabled, .isMadeByNobody, .account].contains(self)
+        switch self {
+        case .userRecordName, .userCheck, .isDisabled, .isMadeByNobody, .account: true
+        default: false
+        }
+    }
+
+    /// What is stored under a name, of the file (0) or of one of its databases.
+    static func value(
+        named name: String, ofDatabase scope: Int, _ database: Database
+    ) throws -> String? {
+        try SQLStatement(database, "SELECT value FROM flag WHERE database = ? AND name = ?")
+            .bind(1, Int64(scope)).bind(2, name).first { $0.optionalText(0) } ?? nil
+    }
+
+    static func set(
+        _ value: String?, named name: String, ofDatabase scope: Int, _ database: Database
+    ) throws {
+        try SQLStatement(
+            database, "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
+        ).bind(1, Int64(scope)).bind(2, name).bind(3, value).run()
+    }
+
+    static func remove(named name: String, ofDatabase scope: Int, _ database: Database) throws {
+        try SQLStatement(database, "DELETE FROM flag WHERE database = ? AND name = ?")
+            .bind(1, Int64(scope)).bind(2, name).run()
     }
 }
 

@@ -90,14 +90,13 @@ extension CacheStore {
     /// Marks zones to be fetched in which something was saved or fetched but which the database's
     /// changes do not name, because the service may have lost it.
     func fetchZonesAhead(butFor named: Set<ZoneID>, _ database: Database) throws {
-        let rows = try Row.fetchAll(
-            database.cachedStatement(
-                sql: """
-                    SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1
-                        AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
-                            OR 'ahead/' || id IN (SELECT name FROM flag WHERE \(isHere)))
-                    """))
-        for row in try rows.map({ try ZoneRow($0) }) where !named.contains(row.id) {
+        let rows = try ZoneRow.all(
+            where: """
+                \(isHere) AND state = 1
+                    AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
+                        OR 'ahead/' || id IN (SELECT name FROM flag WHERE \(isHere)))
+                """, database)
+        for row in rows where !named.contains(row.id) {
             try needFetch(of: row, database)
         }
         try database.cachedStatement(
@@ -136,18 +135,14 @@ extension CacheStore {
     // MARK: Flags with a name of their own
 
     func text(named name: String, _ database: Database) throws -> String? {
-        try String.fetchOne(
-            database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
-            arguments: [name])
+        try CacheFlag.value(named: name, ofDatabase: scope.rawValue, database)
     }
 
     func setText(_ text: String?, named name: String, _ database: Database) throws {
-        let sql =
-            text == nil
-            ? "DELETE FROM flag WHERE database = ? AND name = ?"
-            : "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)"
-        var arguments: StatementArguments = [scope.rawValue, name]
-        if let text { arguments += [text] }
-        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+        if let text {
+            try CacheFlag.set(text, named: name, ofDatabase: scope.rawValue, database)
+        } else {
+            try CacheFlag.remove(named: name, ofDatabase: scope.rawValue, database)
+        }
     }
 }

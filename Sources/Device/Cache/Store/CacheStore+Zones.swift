@@ -268,10 +268,7 @@ extension CacheStore {
     private func absentZones(
         isFull: Bool, doubted: [ZoneID], _ database: Database
     ) throws -> [ZoneRow] {
-        let rows = try Row.fetchAll(
-            database.cachedStatement(
-                sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state IN (1, 5)")
-        ).map { try ZoneRow($0) }
+        let rows = try ZoneRow.all(where: "\(isHere) AND state IN (1, 5)", database)
         return isFull ? rows : rows.filter { doubted.contains($0.id) }
     }
 

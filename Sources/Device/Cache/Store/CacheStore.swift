@@ -50,7 +50,7 @@ final class CacheStore: Sendable {
     /// False for the shared database, whose zones are created by their owners.
     var createsZones: Bool { scope != .shared }
     /// The SQL condition for rows of this database in `zone`, `tombstone` and `flag`.
-    var isHere: String { "database = \(scope.rawValue)" }
+    let isHere: String
     /// The zones of this database as SQL, for rows that belong to zones.
     var zonesHere: String { "(SELECT id FROM zone WHERE \(isHere))" }
     /// Now in milliseconds since 1970, by this device's estimate of the service's clock.
@@ -64,6 +64,7 @@ final class CacheStore: Sendable {
     ) throws {
         self.file = file
         self.scope = scope
+        isHere = "database = \(scope.rawValue)"
         self.world = world
         clock = ServiceClock(
             world, offsetMilliseconds: try Self.clockOffset(of: scope, in: file.pool))

@@ -48,13 +48,9 @@ extension CacheStore {
         // Even if the file says so already: another process may have found it.
         if versions.newerRecords == .haltZone { held.withLock { $0[zone.key] = zone.id } }
         let name = "newer/\(zone.key)/\(record.type)"
-        let known = try String.fetchOne(
-            database.cachedStatement(sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?"),
-            arguments: [name])
-        if let known = known.flatMap({ Int64($0) }), known >= version.found { return }
-        try database.execute(
-            sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
-            arguments: [scope.rawValue, name, "\(version.found)"])
+        let known = try text(named: name, database).flatMap { Int64($0) }
+        if let known, known >= version.found { return }
+        try setText("\(version.found)", named: name, database)
         outcome.events.append(
             .newerRecords(
                 CKRecordZone.ID(zone.id), recordType: record.type,

@@ -3,6 +3,7 @@ import GRDB
 import Logging
 import StratusClient
 import StratusRecords
+import StratusSQLite
 import StratusSync
 
 /// The versions of records, and the migrations of older ones.
@@ -219,11 +220,7 @@ extension CacheStore {
         where !declared.steps.isEmpty {
             try noteLocalMigration(of: type)
             let name = "migrated/\(type)"
-            let known = try read { database in
-                try String.fetchOne(
-                    database, sql: "SELECT value FROM flag WHERE \(isHere) AND name = ?",
-                    arguments: [name])
-            }
+            let known = try read { try text(named: name, $0) }
             let parts = (known ?? "0/0").split(separator: "/").compactMap { Int64($0) }
             let isSame = parts.first == declared.current
             if isSame, parts.count == 1 { continue }
@@ -266,20 +263,17 @@ extension CacheStore {
             let isDone = rows.count < Self.migrationStep
             let last = try rows.last?.decode(Int64.self, atIndex: 0) ?? after
             let value = isDone ? "\(declared.current)" : "\(declared.current)/\(last)"
-            try database.execute(
-                sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
-                arguments: [scope.rawValue, name, value])
+            try setText(value, named: name, database)
         }
     }
 
     private func zoneOfRecord(_ key: Int64, _ database: Database) throws -> ZoneRow? {
-        try Row.fetchOne(
+        try SQLStatement(
             database,
-            sql: """
-                SELECT \(ZoneRow.columns) FROM zone
-                WHERE id = (SELECT zone FROM record WHERE id = ?)
-                """, arguments: [key]
-        ).map { try ZoneRow($0) }
+            """
+            SELECT \(ZoneRow.columns) FROM zone WHERE id = (SELECT zone FROM record WHERE id = ?)
+            """
+        ).bind(1, key).first { try ZoneRow($0) }
     }
 }
 

@@ -65,6 +65,7 @@ public struct RecordVersions: Sendable {
 
     private(set) var declarations: [String: Declaration] = [:]
 
+    /// Makes versions that declare no record type.
     public init() {}
 
     /// Declares the version of a type that this app reads and writes.

@@ -8,10 +8,7 @@ extension CacheStore {
     /// Deletes all zones here at once; the zones of the service are fetched, and deleted too.
     func unwantEverything() throws -> CacheOutcome {
         try write { database, outcome in
-            let rows = try Row.fetchAll(
-                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere)"
-            ).map { try ZoneRow($0) }
-            for row in rows {
+            for row in try ZoneRow.all(where: isHere, database) {
                 _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
                 guard !row.id.isDefault else { continue }
                 try setUnwanted(row, database)

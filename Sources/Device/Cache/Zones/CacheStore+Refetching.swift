@@ -17,9 +17,7 @@ extension CacheStore {
     func refetchEverything() throws -> [ZoneID] {
         try file.write { database in
             try setFlag(CacheFlag.isRefetching, "1", database)
-            let rows = try Row.fetchAll(
-                database, sql: "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND state = 1"
-            ).map { try ZoneRow($0) }
+            let rows = try ZoneRow.all(where: "\(isHere) AND state = 1", database)
             for row in rows {
                 // Without a token the next fetch is a full one. An empty one is a sync engine's.
                 if let token = row.token, !token.isEmpty {

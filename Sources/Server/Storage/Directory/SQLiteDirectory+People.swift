@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 
 extension SQLiteDirectory {
     // MARK: Users

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSQLite
 
 extension SQLiteDirectory {
     func shortGUID(_ shortGUID: String) async throws -> ShortGUIDRow? {

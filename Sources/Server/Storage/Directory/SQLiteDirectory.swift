@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 
 /// The directory in its own database.
 struct SQLiteDirectory: Directory {

@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 
 /// The result of checking a data folder.
 public struct FolderCheck: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSQLite
 
 extension SQLiteStorageEngine {
     /// Removes the derived rows of a database, recomputes the counters, and lets `body` derive the rows again, in one

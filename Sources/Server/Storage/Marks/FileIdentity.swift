@@ -1,4 +1,5 @@
 import GRDB
+import StratusSQLite
 
 /// Identifies the database in a file. Stored in the file's table `history`.
 struct FileIdentity: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import CStorage
+import StratusSQLite
 
 /// The checksum of a stored row: CRC-32C over its values in the order of their columns.
 ///

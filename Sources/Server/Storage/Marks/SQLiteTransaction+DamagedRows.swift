@@ -1,3 +1,5 @@
+import StratusSQLite
+
 extension SQLiteTransaction {
     /// Compares the checksum of every row that has one, and calls `body` for damaged rows until it returns false.
     func damagedRows(_ body: (DamagedRow) -> Bool) throws {

@@ -1,4 +1,5 @@
 import GRDB
+import StratusSQLite
 
 extension RecordFile {
     /// The epochs of the database and of its zones. The design is in Documentation/Decisions/0017.

@@ -1,3 +1,5 @@
+import StratusSQLite
+
 extension SQLiteTransaction {
     static let ancestorColumns = """
         zone, replaced_at, change_tag, modified_ms, modifier, modifier_device, parent, payload, checksum

@@ -1,3 +1,5 @@
+import StratusSQLite
+
 /// The assets of a database and the records that hold them.
 extension SQLiteTransaction {
     private static let assetColumns = "sha256, generation, size, reference_count, touched_ms"

@@ -1,3 +1,5 @@
+import StratusSQLite
+
 extension SQLiteTransaction {
     private static let epochColumns = "number, identifier, start, started_ms"
     /// The key of the database itself among the zones, whose keys begin at 1.

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSQLite
 
 extension SQLiteTransaction {
     private static let indexColumns = """

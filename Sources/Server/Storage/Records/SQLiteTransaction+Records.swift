@@ -1,3 +1,5 @@
+import StratusSQLite
+
 extension SQLiteTransaction {
     /// Records that a scan reads at a time.
     private static let recordsPerScanStep = 128

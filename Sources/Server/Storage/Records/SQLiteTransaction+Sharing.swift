@@ -1,3 +1,5 @@
+import StratusSQLite
+
 extension SQLiteTransaction {
     // MARK: Shares
 

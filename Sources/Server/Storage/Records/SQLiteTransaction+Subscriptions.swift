@@ -1,3 +1,5 @@
+import StratusSQLite
+
 extension SQLiteTransaction {
     func subscriptions(of user: String?) throws -> [SubscriptionRow] {
         try subscriptionRows(of: user) { row in

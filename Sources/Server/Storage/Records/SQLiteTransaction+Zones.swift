@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSQLite
 
 extension SQLiteTransaction {
     /// All but the last two are the columns of a ``ZoneRow``.

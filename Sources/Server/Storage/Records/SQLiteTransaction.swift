@@ -1,4 +1,5 @@
 import GRDB
+import StratusSQLite
 
 /// A transaction of a database.
 ///

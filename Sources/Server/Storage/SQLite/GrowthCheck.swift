@@ -1,4 +1,5 @@
 import GRDB
+import StratusSQLite
 
 /// Lets a database carry out only writes that add nothing while the disk is full.
 ///

@@ -1,4 +1,5 @@
 import GRDB
+import StratusSQLite
 
 /// One open database, in a file or in memory.
 protocol OpenDatabase: AnyObject, Sendable {

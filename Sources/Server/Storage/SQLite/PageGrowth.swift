@@ -1,4 +1,5 @@
 import GRDB
+import StratusSQLite
 
 /// When and how a file gets larger pages (Documentation/Decisions/0015).
 ///

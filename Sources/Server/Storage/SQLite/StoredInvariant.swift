@@ -20,6 +20,7 @@ public struct Finding: Hashable, Sendable, CustomStringConvertible {
     /// The violation: a record's or zone's name, or what SQLite reports.
     public var violation: String
 
+    /// Makes a finding.
     public init(invariant: String, path: String, violation: String) {
         self.invariant = invariant
         self.path = path

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusSQLite
 import StratusTesting
 import StratusWire
 import Testing

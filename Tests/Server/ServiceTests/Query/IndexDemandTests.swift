@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusSQLite
 import StratusTesting
 import StratusWire
 import Synchronization

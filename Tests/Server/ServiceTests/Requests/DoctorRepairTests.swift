@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusSQLite
 import StratusTesting
 import StratusWire
 import Testing

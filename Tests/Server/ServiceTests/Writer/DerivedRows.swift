@@ -1,5 +1,6 @@
 import StratusMatching
 import StratusRecords
+import StratusSQLite
 import StratusTesting
 import StratusWire
 import Testing
