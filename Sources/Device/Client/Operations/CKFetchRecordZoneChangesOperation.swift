@@ -9,21 +9,26 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The settings of one zone's fetch: its change token, the fields and the size of a page.
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
 
+    /// The older name of ``ZoneConfiguration``.
     @available(*, deprecated, renamed: "ZoneConfiguration")
     public typealias ZoneOptions = CKFetchRecordZoneChangesConfiguration
 
     /// Zones of one request.
     static let zonesPerRequest = 50
 
+    /// The zones to fetch, in this order; nil fetches the zones that have a configuration.
     public var recordZoneIDs: [CKRecordZone.ID]?
+    /// The settings by zone. A zone without any is fetched from the beginning, with all fields.
     public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
     /// Whether the operation continues until there are no more changes.
     public var fetchAllChanges = true
 
     /// Called for each changed record, oldest change first.
     public var recordWasChangedBlock: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
+    /// Called for each deleted record with its former type, which is empty if the service does not send it.
     public var recordWithIDWasDeletedBlock: ((CKRecord.ID, CKRecord.RecordType) -> Void)?
     /// Called after each answer except a zone's last. The data is always nil, because the protocol
     /// has no such data.
@@ -49,6 +54,10 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
     var oldRecordBlock: ((CKRecord) -> Void)?
     var oldZoneBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
 
+    /// Makes an operation that fetches the changes in zones.
+    ///
+    /// - Parameter recordZoneIDs: nil fetches the zones that have a configuration.
+    /// - Parameter configurationsByRecordZoneID: a zone without one is fetched from the beginning.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
         configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
@@ -58,6 +67,7 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
+    /// Makes an operation that fetches the changes in zones, as code before zone configurations wrote it.
     @available(*, deprecated, renamed: "init(recordZoneIDs:configurationsByRecordZoneID:)")
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID],
@@ -103,7 +113,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                 let page = try await session.completed(answered)
                 let goesOn = page.moreComing && fetchAllChanges
                 try await hand(
-                    Page(zoneID: question.zoneID, result: result, isIntermediate: goesOn))
+                    Page(
+                        zoneID: question.zoneID, result: .success(page), isIntermediate: goesOn))
                 if !goesOn { return }
                 question.token = page.token
                 guard let next = try await session.zoneChanges([question]).first else { return }

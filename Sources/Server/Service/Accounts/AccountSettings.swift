@@ -4,11 +4,13 @@ import StratusRecords
 public struct AccountSettings: Sendable {
     /// Who may make an account on the sign-up page.
     public enum SignUp: String, Hashable, Sendable, CaseIterable {
+        /// Anybody can make an account.
         case open
         /// Only the operator makes accounts.
         case closed
     }
 
+    /// Whether people can make accounts themselves; closed by default.
     public var signUp: SignUp
 
     /// Whether an e-mail address that a person enters at the sign-up counts as verified. The service sends no mail, so
@@ -21,6 +23,7 @@ public struct AccountSettings: Sendable {
     /// Whose identity tokens are exchanged for sign-ins (OpenID Connect).
     public var identityProviders: [IdentityProvider]
 
+    /// Makes settings; by default sign-up is closed and there are no identity providers.
     public init(
         signUp: SignUp = .closed, trustsEmailAddresses: Bool = false,
         passwordCost: PasswordHash.Cost = .standard, identityProviders: [IdentityProvider] = []

@@ -6,6 +6,10 @@ import StratusWire
 extension Accounts {
     // MARK: Containers and API tokens
 
+    /// Creates a container in an environment, unless it exists.
+    ///
+    /// - Throws: `ServiceError` with BAD_REQUEST when the name is not 1 to 127 letters, digits, dots, hyphens and
+    ///   underscores, or begins with a dot.
     public func createContainer(_ address: ContainerAddress) async throws {
         try await createContainerIfNeeded(address)
     }
@@ -17,6 +21,7 @@ extension Accounts {
         forget()
     }
 
+    /// All containers with their environments, by name and environment.
     public func containers() async throws -> [ContainerAddress] {
         try await directory.containers()
     }
@@ -58,8 +63,12 @@ extension Accounts {
         return token
     }
 
+    /// The API tokens of all containers, the oldest first.
     public func apiTokens() async throws -> [APITokenRow] { try await directory.apiTokens() }
 
+    /// Deletes an API token, so that requests with it are refused.
+    ///
+    /// - Throws: `ServiceError` with NOT_FOUND when there is no such token.
     public func revokeAPIToken(_ token: String) async throws {
         try await revoke(
             try await directory.apiToken(token), orSay: "There is no such API token."
@@ -78,6 +87,10 @@ extension Accounts {
             familyName: familyName, isEmailVerified: isEmailVerified)
     }
 
+    /// A page of all users, in byte order of their record names.
+    ///
+    /// - Parameter recordName: The last record name of the page before; empty for the first page.
+    /// - Parameter limit: The most users to return.
     public func users(after recordName: String, limit: Int) async throws -> [UserRow] {
         try await directory.users(after: recordName, limit: limit)
     }
@@ -95,6 +108,13 @@ extension Accounts {
         return user
     }
 
+    /// Disables an account, so that its user cannot sign in and requests are refused, or enables it again.
+    ///
+    /// The sessions stay, and work again once the account is enabled.
+    ///
+    /// - Parameter name: The user's record name, sign-in name or e-mail address.
+    /// - Throws: `ServiceError`: NOT_FOUND when there is no such user, TRY_AGAIN_LATER when the account to be enabled
+    ///   is being deleted.
     public func setDisabled(_ isDisabled: Bool, _ name: String) async throws {
         var user = try await user(name)
         guard isDisabled || !user.isBeingRemoved else { throw ServiceError.removalUnderWay }
@@ -102,7 +122,8 @@ extension Accounts {
         try await update(user)
     }
 
-    /// - Throws: `ServiceError` when another user has the address.
+    /// - Throws: `ServiceError`: NOT_FOUND when there is no such user, BAD_REQUEST when they have no e-mail address, EXISTS
+    ///   when another user has verified it.
     public func setEmailVerified(_ isVerified: Bool, _ name: String) async throws {
         var user = try await user(name)
         guard user.emailAddress != nil else {
@@ -151,6 +172,8 @@ extension Accounts {
 
     private func update(_ user: UserRow) async throws {
         guard try await directory.update(user) else {
+            // Refused too where the user was deleted meanwhile, which this throws.
+            _ = try await self.user(user.recordName)
             throw ServiceError(.exists, "Another user has this e-mail address.")
         }
         forget()
@@ -158,6 +181,7 @@ extension Accounts {
 
     // MARK: Server-to-server keys
 
+    /// The server-to-server keys of all containers, the oldest first.
     public func serverKeys() async throws -> [ServerKeyRow] { try await directory.serverKeys() }
 
     /// Registers the public key of a server for a container, and creates the user as whom it writes.
@@ -183,6 +207,9 @@ extension Accounts {
         return key
     }
 
+    /// Deletes a server-to-server key, so that requests signed with it are refused. Its user and records stay.
+    ///
+    /// - Throws: `ServiceError` with NOT_FOUND when there is no such key.
     public func revokeServerKey(_ identifier: String) async throws {
         try await revoke(
             try await directory.serverKey(identifier), orSay: "There is no such key."

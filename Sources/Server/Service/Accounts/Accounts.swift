@@ -49,8 +49,11 @@ public final class Accounts: Sendable {
 
     /// A new sign-in.
     public struct SignIn: Hashable, Sendable {
+        /// The session's first web-auth token.
         public var webAuthToken: String
+        /// The record name of the user who signed in.
         public var userRecordName: String
+        /// The identifier of the new session, for ``Accounts/endSession(_:)``.
         public var session: String
     }
 
@@ -58,7 +61,8 @@ public final class Accounts: Sendable {
         self.directory = directory
         self.settings = settings
         guesses = PasswordGuesses(limits: settings.limits, world: settings.world)
-        passwords = PasswordQueue(limits: settings.limits, memory: memory)
+        passwords = PasswordQueue(
+            limits: settings.limits, cost: settings.accounts.passwordCost, memory: memory)
         serverKeys = ServerKeys(directory: directory)
         identityTokens = IdentityTokens(settings)
     }

@@ -26,6 +26,9 @@ public struct IdentityProvider: Sendable {
         "RS256", "RS384", "RS512", "ES256", "ES384", "ES512",
     ]
 
+    /// Makes a provider whose tokens are accepted for the given apps.
+    ///
+    /// - Parameter algorithms: Those that are not in ``knownAlgorithms`` are left out.
     public init(
         issuer: String, audiences: Set<String>, algorithms: Set<String> = ["RS256", "ES256"],
         fetchKeys: @escaping @Sendable () async throws -> String

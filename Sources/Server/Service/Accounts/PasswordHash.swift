@@ -8,11 +8,28 @@ import Synchronization
 public struct PasswordHash: Hashable, Sendable {
     /// What one guess costs: `128 · 2^logRounds · blockSize` bytes of memory, `parallelism` times.
     public struct Cost: Hashable, Sendable {
+        /// The binary logarithm of scrypt's cost parameter N (RFC 7914); 1 to 20 in a stored hash.
         public var logRounds: Int
+        /// Scrypt's parameter r; 1 to 32 in a stored hash.
         public var blockSize: Int
+        /// Scrypt's parameter p; 1 to 16 in a stored hash.
         public var parallelism: Int
 
+        fileprivate static let logRoundsBounds = 1...20
+        fileprivate static let blockSizeBounds = 1...32
+        fileprivate static let parallelismBounds = 1...16
+
+        /// The memory that hashing takes.
+        var bytes: Int { 128 * blockSize << logRounds }
+
+        /// Makes a cost. Values outside their bounds are a mistake of the program, which ends there: nobody could sign in
+        /// with a hash that is stored with them.
         public init(logRounds: Int, blockSize: Int, parallelism: Int) {
+            precondition(
+                Self.logRoundsBounds.contains(logRounds) && Self.blockSizeBounds.contains(blockSize)
+                    && Self.parallelismBounds.contains(parallelism),
+                "A password's cost is outside its bounds: rounds 1 to 20, block size 1 to 32, parallelism 1 to 16."
+            )
             self.logRounds = logRounds
             self.blockSize = blockSize
             self.parallelism = parallelism
@@ -74,9 +91,9 @@ extension PasswordHash {
             guard halves.count == 2, let number = Int(halves[1]) else { return nil }
             numbers[halves[0]] = number
         }
-        guard let logRounds = numbers["ln"], (1...20).contains(logRounds),
-            let blockSize = numbers["r"], (1...32).contains(blockSize),
-            let parallelism = numbers["p"], (1...16).contains(parallelism)
+        guard let logRounds = numbers["ln"], Cost.logRoundsBounds.contains(logRounds),
+            let blockSize = numbers["r"], Cost.blockSizeBounds.contains(blockSize),
+            let parallelism = numbers["p"], Cost.parallelismBounds.contains(parallelism)
         else { return nil }
         cost = Cost(logRounds: logRounds, blockSize: blockSize, parallelism: parallelism)
         self.salt = salt

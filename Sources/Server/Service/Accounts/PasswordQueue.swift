@@ -5,14 +5,15 @@ import StratusRecords
 /// Those that wait take turns, one of each network address after the other; when the queue is full, further ones are
 /// refused.
 final class PasswordQueue: Sendable {
-    /// What hashing one takes: see ``PasswordHash/Cost/standard``.
-    private static let bytesPerPassword = 32 << 20
-
     private let line: RequestQueue
     private let threads = DispatchQueue(label: "stratus.password", attributes: .concurrent)
     private let memory: MemoryBudget
 
-    init(limits: Limits, memory: MemoryBudget) {
+    /// What hashing one takes.
+    private let bytesPerPassword: Int
+
+    init(limits: Limits, cost: PasswordHash.Cost, memory: MemoryBudget) {
+        bytesPerPassword = cost.bytes
         var ofPasswords = limits
         ofPasswords.requestsInWork = limits.passwordsAtOnce
         ofPasswords.requestsInWorkPerUser = limits.passwordsAtOnce
@@ -29,7 +30,7 @@ final class PasswordQueue: Sendable {
         do {
             return try await line.run(as: .address(networkAddress)) {
                 let held = HeldMemory(memory, networkAddress: networkAddress)
-                held.take(Self.bytesPerPassword)
+                held.take(bytesPerPassword)
                 return try await withCheckedThrowingContinuation { continuation in
                     threads.async { continuation.resume(with: Result { try work() }) }
                 }

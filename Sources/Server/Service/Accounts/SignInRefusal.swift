@@ -11,10 +11,15 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         public static let wrong = Self(rawValue: "wrong")
         /// Too many attempts for the account or from the address.
         public static let tooMany = Self(rawValue: "tooMany")
+        /// Too many passwords wait to be checked; another attempt may succeed in a few seconds.
         public static let busy = Self(rawValue: "busy")
+        /// The account is disabled; only those who enter the right password or code find out.
         public static let disabled = Self(rawValue: "disabled")
+        /// The e-mail address, the password or a name is not acceptable for an account.
         public static let badInput = Self(rawValue: "badInput")
+        /// There is already an account with the e-mail address.
         public static let taken = Self(rawValue: "taken")
+        /// People cannot make accounts themselves on this service (``AccountSettings/SignUp/closed``).
         public static let closed = Self(rawValue: "closed")
         /// The app asked for the token at an address that its API token does not allow.
         public static let foreignCallback = Self(rawValue: "foreignCallback")
@@ -22,8 +27,11 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         public static let expired = Self(rawValue: "expired")
     }
 
+    /// The kind of refusal, for programs.
     public var code: Code
+    /// What happened and what to do, in sentences for the person who signs in.
     public var sentence: String
+    /// After how many seconds another attempt may succeed; nil when the refusal names no time.
     public var retryAfterSeconds: Double?
 
     init(_ code: Code, _ sentence: String, retryAfterSeconds: Double? = nil) {
@@ -66,8 +74,10 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     static let badName = Self(.badInput, "A name has at most 100 characters.")
     static let taken = Self(
         .taken, "There is an account with this e-mail address. Sign in, or use another address.")
+    /// The refusal of a sign-up where people cannot make accounts themselves.
     public static let closed = Self(
         .closed, "The sign-up is closed. Ask the operator of the service for an account.")
+    /// The refusal of a sign-in page that is too old or was opened in another browser.
     public static let expired = Self(
         .expired, "This page has expired. Go back to the app and sign in again.")
 

@@ -38,6 +38,11 @@ extension NotificationPayload {
         { clearText(\.titleLocalizationKey, of: &$0) },
         { clearText(\.alertBody, of: &$0) }, { clearList(\.alertLocalizationArgs, of: &$0) },
         { clearText(\.alertLocalizationKey, of: &$0) },
+        { payload in
+            let was = payload.notificationInfo?.shouldBadge ?? false
+            payload.notificationInfo?.shouldBadge = false
+            return was
+        },
     ]
 
     private static func dropPlace(_ payload: inout NotificationPayload) -> Bool {

@@ -102,11 +102,15 @@ struct OutboxDispatch {
         for entry in entries {
             let payloads = matching.notifications(for: entry)
             guard !payloads.isEmpty else { continue }
+            let others = try await listeners(of: entry.user).filter {
+                event.user != entry.user || event.device != $0.clientID
+            }
+            // Where nobody is notified, one that fires once has not fired.
+            guard !others.isEmpty else { continue }
             if entry.subscription.firesOnce {
                 guard try await claim(entry, in: home) else { continue }
             }
-            for device in try await listeners(of: entry.user)
-            where event.user != entry.user || event.device != device.clientID {
+            for device in others {
                 for payload in payloads { deliveries.add(payload, to: device) }
             }
         }

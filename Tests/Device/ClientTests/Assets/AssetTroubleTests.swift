@@ -92,6 +92,25 @@ import Testing
         #expect(try files(of: seen) == [Data(content(100, seed: 9))])
     }
 
+    @Test func operationReportsAssetThatIsNotAvailable() async throws {
+        let (phone, transport) = try await device("phone")
+        let record = try await saved("a", on: phone)
+        transport.tap {
+            $0.download = { throw ServiceFailure(ServiceError(.notFound, "No such asset.")) }
+        }
+        let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips])
+        let errors = Kept<CKError.Code?>()
+        operation.recordWasChangedBlock = { recordID, result in
+            #expect(recordID == record.recordID)
+            switch result {
+            case .success: errors.add(nil)
+            case .failure(let error): errors.add((error as? CKError)?.code)
+            }
+        }
+        await run(operation, on: phone)
+        #expect(errors.all == [.assetNotAvailable])
+    }
+
     /// Or the zone would stand at the same page for ever.
     @Test func orderedChangesReturnRecordWithoutLostAsset() async throws {
         let (phone, transport) = try await device("phone")

@@ -48,7 +48,7 @@ import Testing
 
     @Test func fullPasswordQueueRefusesAsBusy() async throws {
         let memory = MemoryBudget(limitBytes: 1 << 30)
-        let queue = PasswordQueue(limits: Limits(), memory: memory)
+        let queue = PasswordQueue(limits: Limits(), cost: .standard, memory: memory)
         let gate = Gate()
         let refusals = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -143,6 +143,22 @@ import Testing
         #expect(try await tablet.ask(SubscriptionsList.self, .init()).items.count == 1)
     }
 
+    /// The device that makes the change is not notified of it.
+    @Test func firesOnceSubscriptionOutlivesChangeThatNotifiesNobody() async throws {
+        let world = World(sleep: Self.never)
+        let phone = try await world.person("alice")
+        let token = try await phone.listen()
+        var once = Make.query("q")
+        once.firesOnce = true
+        try await phone.subscribe([once])
+        try await phone.modify([hut(.create, "a")])
+        #expect(try await phone.received(token).isEmpty)
+        try await phone.at("tablet").modify([hut(.create, "b")])
+        #expect(try await phone.received(token).map(\.subscriptionID) == ["q"])
+        try await phone.at("tablet").modify([hut(.create, "c")])
+        #expect(try await phone.received(token).isEmpty)
+    }
+
     /// A subscription that was replaced under its name has not fired.
     @Test func replacedFiresOnceSubscriptionIsKept() async throws {
         let world = World(sleep: Self.never)
