@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Lists the public symbols of each library product, or compares them with the committed lists.
+"""Lists the public symbols of each library product, or compares them with the committed lists, and says which have no
+doc comment.
 
 Usage: symbols.py FOLDER [--update]   (the folder with the built modules)
 
@@ -24,8 +25,9 @@ WITHOUT_SYMBOLS = {"CloudKit", "CoreLocation"}
 def products():
     """The modules of the library products, and what they re-export."""
     with open("Package.swift", encoding="utf-8") as file:
-        names = re.findall(r'\.library\(\s*name: "(\w+)"', file.read())
-    return sorted(set(names) - WITHOUT_SYMBOLS | {"StratusLocation"})
+        libraries = re.findall(r'\.library\(\s*name: "\w+",\s*targets: \[([^]]*)\]', file.read())
+    modules = {name for targets in libraries for name in re.findall(r'"(\w+)"', targets)}
+    return sorted(modules - WITHOUT_SYMBOLS | {"StratusLocation"})
 
 
 def extract(module, built, maps, folder):
@@ -42,15 +44,27 @@ def extract(module, built, maps, folder):
                   + glob.glob(f"{folder}/{module}@*.symbols.json"))
 
 
-def lines(files):
-    found = set()
+def described(files):
+    """A line for each symbol, and the place of each that needs a doc comment and has none.
+
+    A witness has the comment of what it implements; what a macro made has no place.
+    """
+    found, bare = set(), set()
     for path in files:
         with open(path, encoding="utf-8") as file:
             graph = json.load(file)
+        witnesses = {relation["source"] for relation in graph["relationships"]
+                     if "sourceOrigin" in relation}
         for symbol in graph["symbols"]:
             declaration = "".join(part["spelling"] for part in symbol["declarationFragments"])
-            found.add(".".join(symbol["pathComponents"]) + "\t" + " ".join(declaration.split()))
-    return sorted(found)
+            name = ".".join(symbol["pathComponents"])
+            found.add(name + "\t" + " ".join(declaration.split()))
+            place = symbol.get("location")
+            if place and "docComment" not in symbol \
+                    and symbol["identifier"]["precise"] not in witnesses:
+                path = os.path.relpath(place["uri"].removeprefix("file://"))
+                bare.add(f"{path}:{place['position']['line'] + 1}: {name}")
+    return sorted(found), sorted(bare)
 
 
 def main():
@@ -58,13 +72,15 @@ def main():
     maps = glob.glob(f"{built}/*.build/module.modulemap") + [
         path for path in glob.glob(".build/checkouts/**/module.modulemap", recursive=True)
         if "/Sources/" in path]
-    differences = []
+    differences, bare = [], []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor() as pool:
         modules = products()
         graphs = pool.map(lambda module: extract(module, built, maps, folder), modules)
         for module, files in zip(modules, graphs):
             path = f"{LISTS}/{module}.txt"
-            now = [line + "\n" for line in lines(files)]
+            symbols, without = described(files)
+            now = [line + "\n" for line in symbols]
+            bare += without
             if update:
                 os.makedirs(LISTS, exist_ok=True)
                 with open(path, "w", encoding="utf-8") as file:
@@ -83,6 +99,10 @@ def main():
         print("\nerror: The public symbols are not those of Documentation/PublicSymbols. If the change"
               "\nis meant, run Scripts/symbols --update, and commit the lists with a line in"
               "\nCHANGELOG.md.")
+        return 1
+    if bare:
+        print("\n".join(bare))
+        print("\nerror: These public symbols have no doc comment. Say in one sentence what each is.")
         return 1
     print("The public symbols are written." if update else "The public symbols are as listed.")
     return 0

@@ -48,6 +48,7 @@ public final class SeededWorld: Sendable {
         }
     }
 
+    /// The number that decides the order of all tasks and all random numbers.
     public let seed: UInt64
     private let executor: SeededExecutor
     private let startMilliseconds: Int64

@@ -53,6 +53,7 @@ public enum ServiceConformance {
 
     /// One rule.
     public struct Case: Sendable, CustomStringConvertible {
+        /// The rule in a few words, such as "an invitation is accepted, used and left".
         public let name: String
         private let body: @Sendable (Stage) async throws -> Void
 

@@ -55,6 +55,7 @@ public final class TestClock: Sendable {
     /// Seconds since the clock was created.
     public var uptimeSeconds: Double { state.withLock { $0.uptime } }
 
+    /// The time of day: the start and all seconds by which the clock was advanced.
     public var now: Date { start.addingTimeInterval(uptimeSeconds) }
 
     /// The number of sleeping tasks.

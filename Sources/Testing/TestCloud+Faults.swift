@@ -121,6 +121,7 @@ public struct CloudFaults: Sendable {
     /// The faults that have not happened yet.
     public var remaining: [Fault] { script.remaining }
 
+    /// Removes the faults that have not happened yet.
     public func clear() {
         script.clear()
     }

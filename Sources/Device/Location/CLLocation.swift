@@ -15,13 +15,17 @@ public typealias CLLocationDirection = Double
 
 /// A point on the earth.
 public struct CLLocationCoordinate2D: Sendable {
+    /// Degrees north of the equator, from -90 to 90; not checked here.
     public var latitude: CLLocationDegrees
+    /// Degrees east of Greenwich, from -180 to 180; not checked here.
     public var longitude: CLLocationDegrees
 
+    /// Makes the coordinate of latitude 0 and longitude 0.
     public init() {
         self.init(latitude: 0, longitude: 0)
     }
 
+    /// Makes a coordinate of any two numbers.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.latitude = latitude
         self.longitude = longitude
@@ -32,15 +36,22 @@ public struct CLLocationCoordinate2D: Sendable {
 ///
 /// It has only what record fields need, and no location services.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The point on the earth, as exact as ``horizontalAccuracy`` says.
     public let coordinate: CLLocationCoordinate2D
     /// Metres above sea level.
     public let altitude: CLLocationDistance
+    /// How many metres the coordinate may be off; negative when the coordinate is not valid.
     public let horizontalAccuracy: CLLocationAccuracy
+    /// How many metres the altitude may be off; negative when the altitude is not valid.
     public let verticalAccuracy: CLLocationAccuracy
+    /// The direction of travel, in degrees clockwise from north; negative when unknown.
     public let course: CLLocationDirection
+    /// Metres per second; negative when unknown.
     public let speed: CLLocationSpeed
+    /// When the location was determined.
     public let timestamp: Date
 
+    /// Makes a location with all its values, none of which is checked.
     public init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy: CLLocationAccuracy, verticalAccuracy: CLLocationAccuracy,
@@ -55,6 +66,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         self.timestamp = timestamp
     }
 
+    /// Makes a location whose course and speed are unknown: -1.
     public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy: CLLocationAccuracy, verticalAccuracy: CLLocationAccuracy,
@@ -65,6 +77,9 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
             verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
     }
 
+    /// Makes a location of a coordinate alone: its altitude, course and speed are unknown.
+    ///
+    /// - Parameter timestamp: when it was determined; now by default.
     public convenience init(
         latitude: CLLocationDegrees, longitude: CLLocationDegrees, timestamp: Date = Date()
     ) {

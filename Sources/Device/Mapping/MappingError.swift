@@ -29,11 +29,16 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let unwritable = Self(rawValue: "unwritable")
     }
 
+    /// The kind of the error, for code that handles some errors in its own way.
     public var code: Code
     /// A sentence that says what happened and what to do.
     public var sentence: String
+    /// The error that caused this one, such as a `CKError`; nil if there is none.
     public var cause: (any Error)?
 
+    /// Makes an error.
+    ///
+    /// - Parameter sentence: says what happened and what to do.
     public init(_ code: Code, _ sentence: String, cause: (any Error)? = nil) {
         self.code = code
         self.sentence = sentence

@@ -13,6 +13,9 @@ public struct BatchSize: Hashable, Sendable {
     private let maximum: Int
     private var fullSuccesses = 0
 
+    /// Starts with batches of the maximum.
+    ///
+    /// - Parameter maximum: the most items that a batch may ever have; less than 1 counts as 1.
     public init(maximum: Int) {
         self.maximum = max(1, maximum)
         itemLimit = self.maximum
@@ -58,6 +61,9 @@ public struct BatchBytes: Hashable, Sendable {
     private var losses = 0
     private var successes = 0
 
+    /// Starts with uploads of the maximum.
+    ///
+    /// - Parameter maximum: the most bytes of fields in an upload, unless one record alone has more.
     public init(maximum: Int) {
         self.maximum = maximum
         bytesLimit = maximum

@@ -11,6 +11,7 @@ public struct SyncConflict: Hashable, Sendable {
     /// When this device last edited the record, in milliseconds since 1970 by its own clock.
     public var clientEditedMilliseconds: Int64
 
+    /// Makes a conflict of a record's versions; the cache does it when the service refuses a stale change tag.
     public init(
         ancestor: RecordSnapshot?, client: RecordSnapshot, server: RecordSnapshot,
         clientEditedMilliseconds: Int64
@@ -113,6 +114,10 @@ public protocol ConflictResolver: Sendable {
     /// The fields that the cache sets with every edit.
     var editStamps: EditStamps { get }
 
+    /// Decides which version is kept, or merges both.
+    ///
+    /// It is called again if the record changes at the service before the resolution is saved, at most
+    /// `SyncSettings.maximumConflictRounds` times for one change.
     func resolve(_ conflict: SyncConflict) -> ConflictResolution
 
     func resolveDeletion(
@@ -148,6 +153,10 @@ public struct LatestEditWins: ConflictResolver {
     /// The name of the edit-date field; nil if there is none.
     public var editDateKey: String?
 
+    /// Makes a resolver.
+    ///
+    /// - Parameter editDateKey: the edit-date field, which the app sets with every edit; nil compares the times that
+    ///   the device and the service noted.
     public init(editDateKey: String? = "editedAt") {
         self.editDateKey = editDateKey
     }

@@ -29,6 +29,7 @@ public struct FieldTimes: Hashable, Sendable {
     private static let parentName = "\u{1}parent"
     private static let madeAnew = Field(name: "\u{1}madeAnew", value: .int64(1))
 
+    /// Makes an empty value: no field has a time.
     public init() {}
 
     /// Reads a field of times; an unreadable one has no times.

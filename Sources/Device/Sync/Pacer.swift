@@ -29,6 +29,7 @@ public struct Pacer: Hashable, Sendable {
     /// The maximum random addition to a pause after a failure, as a fraction of it.
     public static let longestJitter = 0.25
 
+    /// Starts without a pause and with a full burst; the limits are those of the settings.
     public init(_ settings: SyncSettings) {
         minimumSeconds = max(0, settings.minimumDelaySeconds)
         maximumSeconds = max(settings.maximumDelaySeconds, minimumSeconds)

@@ -2,7 +2,9 @@ import StratusRecords
 
 /// A local change that the service has not confirmed yet. A record has at most one.
 public struct PendingChange: Hashable, Sendable {
+    /// The record that was changed.
     public var id: RecordID
+    /// What the service is to do with the record.
     public var kind: Kind
 
     /// Counts the edits of this record since it was last synced. An answer to an older generation
@@ -15,11 +17,15 @@ public struct PendingChange: Hashable, Sendable {
     /// How many times it failed for an unexplained reason.
     public var attempts: Int
 
+    /// What the service is to do with a record. The raw values are stored in the cache's file.
     public enum Kind: Int, Hashable, Sendable {
+        /// Create or update the record.
         case save = 0
+        /// Delete the record; it counts as done if the service does not have it.
         case delete = 1
     }
 
+    /// Makes a change, by default one that was never sent.
     public init(
         id: RecordID, kind: Kind, generation: Int64 = 1, conflictRounds: Int = 0, attempts: Int = 0
     ) {

@@ -3,6 +3,7 @@ import StratusRecords
 /// An error of the service for the sync layer: its code, the retry-after and the last intact
 /// version.
 public struct SyncFailure: Error, Hashable, Sendable {
+    /// The error code, from which ``RecoveryAction`` follows.
     public var code: FrameworkErrorCode
 
     /// How long the service asked to wait, in seconds.
@@ -17,6 +18,7 @@ public struct SyncFailure: Error, Hashable, Sendable {
     /// The framework's message, for a log or a status line.
     public var message: String
 
+    /// Makes a failure; without `retryAfterSeconds` the session's own pauses apply.
     public init(
         _ code: FrameworkErrorCode, retryAfterSeconds: Double? = nil,
         lastIntactVersion: Int64? = nil, message: String = ""

@@ -68,6 +68,9 @@ extension SyncSession {
         }
     }
 
+    /// Notes that the subscription was missing and has been saved.
+    ///
+    /// The database's changes are fetched next, because notifications may have been missed without it.
     public mutating func subscriptionSaved(at uptimeSeconds: Double) {
         needsSubscription = false
         subscriptionUptimeSeconds = uptimeSeconds

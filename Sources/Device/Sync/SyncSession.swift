@@ -14,6 +14,7 @@ import StratusRecords
 ///   page.
 /// * A failure removes nothing from the queue: only a confirmed item leaves it.
 public struct SyncSession: Sendable {
+    /// The limits, pauses and policies, which do not change while the session exists.
     public let settings: SyncSettings
 
     // What is to be done.
@@ -21,6 +22,7 @@ public struct SyncSession: Sendable {
     var zonesToDelete: [ZoneID]
     /// Zones that were deleted and are wanted again: the old content must be deleted first.
     var zonesToReplace: Set<ZoneID> = []
+    /// Zones that are known to have changes and were not fetched to their end, in the order in which they were noted.
     public internal(set) var zonesToFetch: [ZoneID]
     /// Which of the zones are fetched now, and which first.
     public var focus = FetchFocus()
@@ -65,14 +67,19 @@ public struct SyncSession: Sendable {
     var fruitlessBatchCount = 0
 
     // How it goes.
+    /// The operation that is being performed; nil between operations.
     public internal(set) var operation: SyncOperation?
+    /// The operation that ended last, whatever its outcome; nil before the first one.
     public internal(set) var lastOperation: SyncOperation?
+    /// Why the session halted; nil while it has not.
     public internal(set) var halt: HaltReason?
     /// False after a failure of the network, until something succeeds.
     public internal(set) var isNetworkReachable = true
     /// Consecutive failures, without those of the network.
     public internal(set) var retryCount = 0
+    /// The last failure; nil again after a success, unless a quota is still exceeded.
     public internal(set) var lastFailure: SyncFailure?
+    /// Whether a zone owner's quota is exceeded, so that saves into their zones wait.
     public internal(set) var isQuotaExceeded = false
     /// Whether syncing is turned on; local work continues without it.
     public internal(set) var isEnabled = true

@@ -101,6 +101,7 @@ public struct SyncSettings: Hashable, Sendable {
     /// notifications, and pass them on.
     public var listensForNotifications = true
 
+    /// Makes the default settings, which are for Stratus's service; see ``iCloud`` for Apple's.
     public init() {}
 
     /// The settings for Apple's service: two seconds between operations, which CloudSyncSession
@@ -126,9 +127,12 @@ public enum FailurePolicy: Hashable, Sendable {
 
 /// Which zones of a database a device keeps.
 public enum ZoneSelection: Hashable, Sendable {
+    /// Every zone of the database.
     case all
+    /// These zones only; others are neither fetched nor kept.
     case only(Set<ZoneID>)
 
+    /// Whether the selection includes a zone.
     public func contains(_ zone: ZoneID) -> Bool {
         switch self {
         case .all: true

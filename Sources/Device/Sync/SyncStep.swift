@@ -29,7 +29,9 @@ public enum SyncOperation: Hashable, Sendable {
 
 /// The two kinds of work that an app can request.
 public enum SyncActivity: Hashable, Sendable {
+    /// Fetching the changes of the database and of its zones.
     case fetching
+    /// Creating and deleting zones, and sending the changes of records.
     case sending
 }
 
@@ -51,6 +53,7 @@ public struct FetchFocus: Sendable {
     /// Whether a zone is fetched now; others wait.
     public var contains: @Sendable (ZoneID) -> Bool
 
+    /// Makes a focus; by default all zones are fetched, in the session's own order.
     public init(
         firstZones: [ZoneID] = [], contains: @escaping @Sendable (ZoneID) -> Bool = { _ in true }
     ) {
@@ -61,17 +64,22 @@ public struct FetchFocus: Sendable {
 
 /// The state of a file with which a session starts.
 public struct SyncBacklog: Hashable, Sendable {
+    /// The zones to create, which is done before records are sent.
     public var zonesToCreate: [ZoneID]
+    /// The zones to delete at the service, with all their records.
     public var zonesToDelete: [ZoneID]
     /// The zones to delete that must be created again afterwards.
     public var zonesToReplace: [ZoneID]
     /// Zones that are known to have changed and were not fetched to their end.
     public var zonesToFetch: [ZoneID]
+    /// Whether the database subscription was saved already, so that the session need not save it.
     public var isSubscriptionSaved: Bool
+    /// Whether any change of a record can be sent.
     public var hasPendingChanges: Bool
     /// Whether syncing is turned on.
     public var isEnabled: Bool
 
+    /// Makes a backlog; by default that of a new file.
     public init(
         zonesToCreate: [ZoneID] = [], zonesToDelete: [ZoneID] = [],
         zonesToReplace: [ZoneID] = [], zonesToFetch: [ZoneID] = [],
@@ -118,12 +126,14 @@ public enum ItemVerdict: Hashable, Sendable {
 
 /// The outcome of one item of a batch.
 public struct ItemOutcome: Hashable, Sendable {
+    /// The change as it was when it was sent; the record may have been edited since.
     public var change: PendingChange
     /// The item's failure; nil when the service confirmed the change.
     public var failure: SyncFailure?
     /// Whether it is the outcome of uploading a file of the record, before the record is sent.
     public var isUpload: Bool
 
+    /// Makes an outcome; without a failure the service has confirmed the change.
     public init(_ change: PendingChange, failure: SyncFailure? = nil, isUpload: Bool = false) {
         self.change = change
         self.failure = failure

@@ -12,17 +12,29 @@ extension CKSyncEngine {
     ///
     /// Every "will" has one "did". A `stateUpdate` follows each event that changed the state.
     public enum Event: Sendable {
+        /// The engine's state changed, and must be stored.
         case stateUpdate(StateUpdate)
+        /// A user signed in or out, or another one took their place.
         case accountChange(AccountChange)
+        /// A page of the database's changes: the zones that changed or were deleted.
         case fetchedDatabaseChanges(FetchedDatabaseChanges)
+        /// A page of a zone's changes: the records that were saved or deleted.
         case fetchedRecordZoneChanges(FetchedRecordZoneChanges)
+        /// The outcome of one request to create and delete zones.
         case sentDatabaseChanges(SentDatabaseChanges)
+        /// The outcome of one batch of records.
         case sentRecordZoneChanges(SentRecordZoneChanges)
+        /// A fetch begins.
         case willFetchChanges(WillFetchChanges)
+        /// The fetch of one zone begins.
         case willFetchRecordZoneChanges(WillFetchRecordZoneChanges)
+        /// The fetch of one zone ended.
         case didFetchRecordZoneChanges(DidFetchRecordZoneChanges)
+        /// A fetch ended, with or without an error.
         case didFetchChanges(DidFetchChanges)
+        /// The engine begins to send zones and records.
         case willSendChanges(WillSendChanges)
+        /// The engine stopped sending, because nothing was left or an error occurred.
         case didSendChanges(DidSendChanges)
     }
 }
@@ -30,23 +42,30 @@ extension CKSyncEngine {
 extension CKSyncEngine.Event {
     /// The state changed: store it, together with the data of the events before it.
     public struct StateUpdate: Sendable {
+        /// The state as of this event, for the configuration of the next engine.
         public let stateSerialization: CKSyncEngine.State.Serialization
     }
 
     /// The account was signed in, signed out or replaced. The state of the former user was already
     /// removed.
     public struct AccountChange: Sendable {
+        /// How the account changed. The IDs are those of the users' own records.
         public enum ChangeType: Equatable, Sendable {
+            /// A user signed in where nobody was signed in before. Changes that were already pending stay so.
             case signIn(currentUser: CKRecord.ID)
+            /// The user signed out, and nobody is signed in now.
             case signOut(previousUser: CKRecord.ID)
+            /// Another user signed in, in place of the former one.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
+        /// How the account changed, and who the users are.
         public let changeType: ChangeType
     }
 
     /// Zones that were changed, created or deleted.
     public struct FetchedDatabaseChanges: Sendable {
+        /// The zones that are new or have changes; the engine fetches their records next.
         public let modifications: [CKDatabase.DatabaseChange.Modification]
         /// The deleted zones with the reason: after `encryptedDataReset` an app creates the zone
         /// again and saves its records again; after `purged` it removes them.
@@ -55,20 +74,29 @@ extension CKSyncEngine.Event {
 
     /// Records that were changed or deleted, in the order of the changes.
     public struct FetchedRecordZoneChanges: Sendable {
+        /// The new and changed records, with all their fields.
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
+        /// The IDs of the deleted records, with their types as far as the service names them.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
     }
 
     /// The outcome of sending zones.
     public struct SentDatabaseChanges: Sendable {
+        /// A zone that could not be created, and why.
         public struct FailedZoneSave: Sendable {
+            /// The zone as the app added it to the state.
             public let zone: CKRecordZone
+            /// The error of this zone, or of the whole request.
             public let error: CKError
         }
 
+        /// The zones that were created, as the service returned them.
         public let savedZones: [CKRecordZone]
+        /// The zones that were not created. After a transient failure they stay pending, and the engine tries again.
         public let failedZoneSaves: [FailedZoneSave]
+        /// The zones that were deleted.
         public let deletedZoneIDs: [CKRecordZone.ID]
+        /// The errors of the zones that were not deleted. After a transient failure they stay pending too.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
     }
 
@@ -80,38 +108,55 @@ extension CKSyncEngine.Event {
         /// records again by itself; the others are no longer pending: resolve them and add them
         /// again.
         public let failedRecordSaves: [FailedRecordSave]
+        /// The records that were deleted; one that the service did not have counts too.
         public let deletedRecordIDs: [CKRecord.ID]
+        /// The errors of the records that were not deleted; they are handled like failed saves.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
+        /// A record that could not be saved, and why.
         public struct FailedRecordSave: Sendable {
+            /// The record as it was in the delegate's batch.
             public let record: CKRecord
+            /// The error of this record, or of the whole request; `serverRecordChanged` has the service's record.
             public let error: CKError
         }
     }
 
+    /// The engine is about to fetch changes; a ``DidFetchChanges`` follows.
     public struct WillFetchChanges: Sendable {
+        /// Why the engine fetches, and which zones.
         public let context: CKSyncEngine.FetchChangesContext
     }
 
+    /// The engine is about to fetch a zone's changes; a ``DidFetchRecordZoneChanges`` follows.
     public struct WillFetchRecordZoneChanges: Sendable {
+        /// The zone that is fetched now.
         public let zoneID: CKRecordZone.ID
     }
 
-    /// The fetch of a zone ended, completely or with an error.
+    /// The fetch of a zone ended: completely, with an error, or between two pages.
     public struct DidFetchRecordZoneChanges: Sendable {
+        /// The zone that was fetched.
         public let zoneID: CKRecordZone.ID
+        /// Why the fetch of the zone failed; nil also when it stopped between two pages and will continue later.
         public let error: CKError?
     }
 
+    /// The engine has stopped fetching: nothing is left, or an error or a cancellation ended it.
     public struct DidFetchChanges: Sendable {
+        /// The context of the ``WillFetchChanges`` before it.
         public let context: CKSyncEngine.FetchChangesContext
     }
 
+    /// The engine is about to send changes; a ``DidSendChanges`` follows.
     public struct WillSendChanges: Sendable {
+        /// Why the engine sends, and which changes.
         public let context: CKSyncEngine.SendChangesContext
     }
 
+    /// The engine has stopped sending: nothing is left, or an error or a cancellation ended it.
     public struct DidSendChanges: Sendable {
+        /// The context of the ``WillSendChanges`` before it.
         public let context: CKSyncEngine.SendChangesContext
     }
 }

@@ -5,7 +5,9 @@ import StratusSync
 extension CKSyncEngine {
     /// A record to save or delete.
     public enum PendingRecordZoneChange: Hashable, Sendable {
+        /// Save the record, which the delegate provides when the engine asks for a batch.
         case saveRecord(CKRecord.ID)
+        /// Delete the record of this ID.
         case deleteRecord(CKRecord.ID)
 
         var recordID: CKRecord.ID {
@@ -29,7 +31,9 @@ extension CKSyncEngine {
 
     /// A zone to create or delete.
     public enum PendingDatabaseChange: Hashable, Sendable {
+        /// Create the zone; the default zone, which always exists, is ignored.
         case saveZone(CKRecordZone)
+        /// Delete the zone with all its records; the default zone is ignored.
         case deleteZone(CKRecordZone.ID)
 
         var item: (zone: ZoneID, change: EngineLedger.ZoneChange) {

@@ -24,7 +24,9 @@ extension CKSyncEngine {
 
         @TaskLocal package static var room = Room()
 
+        /// The records to save; one that was changed at the service since it was fetched is refused.
         public var recordsToSave: [CKRecord]
+        /// The IDs of the records to delete, whether or not others have changed them since.
         public var recordIDsToDelete: [CKRecord.ID]
         /// Whether the records of each zone are saved atomically.
         public var atomicByZone: Bool

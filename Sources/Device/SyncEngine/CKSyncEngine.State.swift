@@ -105,6 +105,9 @@ extension CKSyncEngine {
             }
         }
 
+        /// Removes zones to create or delete, each only if the pending change is the same one.
+        ///
+        /// A request for them that is already being made is not cancelled.
         public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
             let items = pendingDatabaseChanges.map(\.item)
             change { $0.remove(items) }

@@ -38,6 +38,12 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         /// creates one if there is none.
         public var subscriptionID: CKSubscription.ID?
 
+        /// Makes a configuration with automatic syncing, for any database subscription.
+        ///
+        /// - Parameters:
+        ///   - database: the private or the shared database.
+        ///   - stateSerialization: the state that the app stored last; nil at the first start.
+        ///   - delegate: handles the events; the engine does not retain it.
         public init(
             database: CKDatabase, stateSerialization: State.Serialization?,
             delegate: any CKSyncEngineDelegate
@@ -48,7 +54,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         }
     }
 
+    /// The private or shared database that the engine syncs with.
     public let database: CKDatabase
+    /// The pending changes, to which the app adds its own, and how far the engine has fetched.
     public let state: State
     let driver: EngineDriver
 

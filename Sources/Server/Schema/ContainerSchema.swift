@@ -5,11 +5,15 @@ import StratusStorage
 public struct ContainerSchema: Hashable, Sendable {
     /// What the schema says about a field.
     public struct FieldRule: Hashable, Sendable {
+        /// The declared type. Values of other types are refused, except that an encrypted field also takes bytes,
+        /// which a device encrypted.
         public var type: FieldType
+        /// Whether devices encrypt the values: ENCRYPTED in the schema language (decision 10).
         public var isEncrypted: Bool
         /// What queries may do with the field.
         public var indexes: FieldIndexes = []
 
+        /// Makes a rule; by default the field is plain, and queries cannot use it.
         public init(type: FieldType, isEncrypted: Bool = false, indexes: FieldIndexes = []) {
             self.type = type
             self.isEncrypted = isEncrypted
@@ -32,8 +36,10 @@ public struct ContainerSchema: Hashable, Sendable {
     /// The ``roles`` of users, by record name. The text of a schema leaves them out.
     private(set) var rolesByUser: [String: Set<String>] = [:]
 
+    /// Makes a schema without types and roles, of version 0.
     public init() {}
 
+    /// Makes the schema that the rows describe.
     public init(_ rows: SchemaRows) {
         version = rows.version
         for row in rows.fields { add(row) }
@@ -57,14 +63,17 @@ public struct ContainerSchema: Hashable, Sendable {
         "cloudkit.title": .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
     ]
 
+    /// Adds a record type without fields; an existing type keeps its fields.
     public mutating func addType(_ recordType: String) {
         if types[recordType] == nil { types[recordType] = [:] }
     }
 
+    /// Sets what the schema says about a field, replacing an earlier rule. Adds the record type if it is new.
     public mutating func setRule(_ rule: FieldRule, for field: String, of recordType: String) {
         types[recordType, default: [:]][field] = rule
     }
 
+    /// Adds a role without grants and members.
     public mutating func addRole(_ role: String) { roles.insert(role) }
 
     /// Sets the grants of a type; without any, the type has ``Grants/standard``.
@@ -75,6 +84,7 @@ public struct ContainerSchema: Hashable, Sendable {
         self.grants[recordType] = isStandard ? nil : grants
     }
 
+    /// Whether the schema names a record type. Shares can be saved even where it does not name theirs.
     public func hasType(_ recordType: String) -> Bool { types[recordType] != nil }
 
     /// What the schema says about a field, or about a system field under its `SchemaSystemField` name;
@@ -86,6 +96,7 @@ public struct ContainerSchema: Hashable, Sendable {
         return types[recordType]?[field]
     }
 
+    /// What roles may do with public records of a type: ``Grants/standard`` unless the schema says otherwise.
     public func grants(of recordType: String) -> Grants { grants[recordType] ?? .standard }
 
     /// How many fields a type has, besides the system's.

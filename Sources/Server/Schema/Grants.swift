@@ -13,6 +13,7 @@ public struct Grants: Hashable, Sendable {
     /// By role.
     public var permissions: [String: RecordPermissions]
 
+    /// Makes grants from permissions by role; a role without any may do nothing.
     public init(_ permissions: [String: RecordPermissions] = [:]) {
         self.permissions = permissions
     }

@@ -2,10 +2,14 @@ import StratusRecords
 
 /// One change of a schema.
 public enum SchemaChange: Hashable, Sendable {
+    /// A field of a record type. Its description is `Type.field`.
     public struct FieldName: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the record type that has the field.
         public var recordType: String
+        /// The name of the field, or the `SchemaSystemField` name of a system field.
         public var field: String
 
+        /// Names a field of a record type.
         public init(recordType: String, field: String) {
             self.recordType = recordType
             self.field = field
@@ -14,16 +18,26 @@ public enum SchemaChange: Hashable, Sendable {
         public var description: String { "\(recordType).\(field)" }
     }
 
+    /// A role with this name is new.
     case roleAdded(String)
+    /// The role with this name is gone; its members lose it.
     case roleRemoved(String)
+    /// A record type with this name is new. Its fields are listed as changes of their own.
     case recordTypeAdded(String)
+    /// The record type with this name is gone. Its fields are not listed.
     case recordTypeRemoved(String)
+    /// A field is new, with this rule. Never a system field.
     case fieldAdded(FieldName, ContainerSchema.FieldRule)
+    /// A field is gone. Never a system field.
     case fieldRemoved(FieldName)
+    /// A field has another type than before.
     case typeChanged(FieldName, from: FieldType, to: FieldType)
+    /// A field that was plain is encrypted, or an encrypted one is plain.
     case encryptionChanged(FieldName, isEncrypted: Bool)
     /// Of a field or a system field. Adding a mark builds a query index, removing it drops the index.
     case marksChanged(FieldName, added: FieldIndexes, removed: FieldIndexes)
+    /// A role may do more or less with the public records of a type. For a new type the standard grants count as
+    /// before.
     case grantsChanged(
         recordType: String, role: String, added: RecordPermissions, removed: RecordPermissions)
 
@@ -47,9 +61,13 @@ public enum SchemaChange: Hashable, Sendable {
 /// Everything else may change: types, fields, roles, marks and grants may be added; marks, roles and
 /// grants may be removed.
 public enum SchemaInvariant: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// A record type that is deployed or that stored records have cannot be removed.
     case noRecordTypeIsRemoved = "No record type is removed."
+    /// A field that is deployed or that stored records use cannot be removed.
     case noFieldIsRemoved = "No field is removed."
+    /// A field that is deployed or that stored records use cannot get another type.
     case noFieldChangesItsType = "No field changes its type."
+    /// A field that is deployed or that stored records use stays encrypted, or stays plain.
     case noFieldBecomesEncryptedOrPlain = "No encrypted field becomes plain, nor the reverse."
 
     public var description: String { rawValue }

@@ -172,9 +172,11 @@ extension SchemaDeployment {
 
     /// A user who has a role.
     public struct Member: Hashable, Sendable {
+        /// The name of a role that the schema defines.
         public var role: String
         /// The name that the user signs in with; nil for a deleted user.
         public var userName: String?
+        /// The record name of the user who has the role.
         public var userRecordName: String
     }
 

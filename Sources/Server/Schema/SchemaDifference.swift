@@ -8,6 +8,7 @@ public struct SchemaDifference: Hashable, Sendable {
     /// The changes that break an invariant.
     public var violations: [SchemaChange] { changes.filter { $0.violatedInvariant != nil } }
 
+    /// Compares two schemas: their roles, types, fields and grants, but not their versions and role members.
     public init(from old: ContainerSchema, to new: ContainerSchema) {
         for role in Self.sorted(old.roles.symmetricDifference(new.roles)) {
             changes.append(new.roles.contains(role) ? .roleAdded(role) : .roleRemoved(role))

@@ -1,5 +1,6 @@
 /// What replacing a schema would change, and which of the changes are refused.
 public struct SchemaReview: Hashable, Sendable {
+    /// All changes, the refused ones included: roles first, then record types by name.
     public let changes: [SchemaChange]
     /// The changes that break an invariant.
     public let refused: [SchemaChange]
@@ -9,6 +10,7 @@ public struct SchemaReview: Hashable, Sendable {
         self.refused = difference.changes.filter(refused.contains)
     }
 
+    /// Whether no change is refused; also true when nothing changes.
     public var isPermitted: Bool { refused.isEmpty }
 
     /// A line for each change; those that are refused name the invariant.

@@ -6,8 +6,10 @@
 public struct ContainerAddress: Hashable, Sendable {
     /// The container's identifier, case-sensitive, such as `iCloud.org.example.Trails`.
     public var container: String
+    /// Development or production, which have separate schemas and records.
     public var environment: ContainerEnvironment
 
+    /// Makes an address; the container's name is not checked.
     public init(container: String, environment: ContainerEnvironment) {
         self.container = container
         self.environment = environment
@@ -28,8 +30,11 @@ public enum ContainerEnvironment: String, Hashable, Sendable, CaseIterable {
 ///
 /// The raw values are those of `CKDatabase.Scope`.
 public enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
+    /// The database that all users of the container share: only the default zone, without a change feed.
     case `public` = 1
+    /// The user's own database, with custom zones.
     case `private` = 2
+    /// The zones and records of other users that are shared with the user.
     case shared = 3
 
     /// The path segment of the protocol: `public`, `private` or `shared`.
@@ -56,15 +61,20 @@ public enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
 ///
 /// There is no address for the shared database: it is a view of other owners' private databases.
 public struct DatabaseAddress: Hashable, Sendable {
+    /// Whose database it is.
     public enum Tenant: Hashable, Sendable {
+        /// The public database of the container.
         case `public`
         /// The private database of the user with this record name.
         case `private`(owner: String)
     }
 
+    /// The container and environment that the database belongs to.
     public var containerAddress: ContainerAddress
+    /// Whether it is the public database, or whose private one.
     public var tenant: Tenant
 
+    /// Makes the address of a container's public database, or of a user's private one.
     public init(_ containerAddress: ContainerAddress, _ tenant: Tenant) {
         self.containerAddress = containerAddress
         self.tenant = tenant

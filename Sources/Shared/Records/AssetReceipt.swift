@@ -1,8 +1,12 @@
 /// What the protocol sends about an asset, whose bytes are stored apart from its record.
 public struct AssetReceipt: Hashable, Sendable {
+    /// Identifies the content within its database, in Base64; for a file that was not uploaded, `sha256:` and a hash.
     public var fileChecksum: String?
+    /// The size of the content in bytes; `size` in the protocol.
     public var sizeBytes: Int64?
+    /// A checksum that only private databases have, for clients that expect it.
     public var referenceChecksum: String?
+    /// A key that only private databases have, for clients that expect it; nothing is encrypted with it.
     public var wrappingKey: String?
     /// Proof of an upload; only in requests.
     public var receipt: String?
@@ -11,6 +15,7 @@ public struct AssetReceipt: Hashable, Sendable {
     /// The address at which the bytes can be fetched; only in answers.
     public var downloadURL: String?
 
+    /// Makes a value of those members that the protocol sent or needs.
     public init(
         fileChecksum: String? = nil, sizeBytes: Int64? = nil, referenceChecksum: String? = nil,
         wrappingKey: String? = nil, receipt: String? = nil, fileName: String? = nil,

@@ -1,5 +1,6 @@
 /// A named value of a record.
 public struct Field: Hashable, Sendable {
+    /// The name of the field, unique in its record; see ``Names/isIdentifier(_:)``.
     public var name: String
 
     /// The value; nil clears the field.
@@ -16,6 +17,7 @@ public struct Field: Hashable, Sendable {
     /// Whether the value's type was sent as `ENCRYPTED_…`, and is sent so in answers; only if ``isEncrypted``.
     public var hasEncryptedType: Bool
 
+    /// Makes a field, by default a plain one whose type was declared.
     public init(
         name: String, value: FieldValue?, isTypeDeclared: Bool = true, isEncrypted: Bool = false,
         hasEncryptedType: Bool = false

@@ -53,13 +53,20 @@ extension FieldType {
 ///
 /// The raw values are the schema language's spelling.
 public enum SchemaSystemField: String, Hashable, Sendable, CaseIterable {
+    /// When the record was created.
     case createTime = "___createTime"
+    /// The user who created the record.
     case createdBy = "___createdBy"
+    /// The change tag of the record.
     case etag = "___etag"
+    /// When the record was last saved.
     case modTime = "___modTime"
+    /// The user who saved the record last.
     case modifiedBy = "___modifiedBy"
+    /// The name of the record.
     case recordID = "___recordID"
 
+    /// The type with which the schema language writes the field.
     public var type: FieldType {
         switch self {
         case .createTime, .modTime: .timestamp

@@ -1,22 +1,39 @@
 /// The type of a field as a schema declares it; the raw value is the wire's type tag.
 public enum FieldType: String, Hashable, Sendable, CaseIterable {
+    /// A text; `String` in the framework.
     case string = "STRING"
+    /// A whole number of 64 bits, and the type of Boolean values, which are 1 and 0.
     case int64 = "INT64"
+    /// A finite floating-point number of 64 bits.
     case double = "DOUBLE"
+    /// A date; whole milliseconds since 1970 in the protocol, `Date` in the framework.
     case timestamp = "TIMESTAMP"
+    /// Bytes; Base64 in the protocol, `Data` in the framework.
     case bytes = "BYTES"
+    /// A place on the earth; `CLLocation` in the framework.
     case location = "LOCATION"
+    /// A pointer to a record; `CKRecord.Reference` in the framework.
     case reference = "REFERENCE"
+    /// A file whose bytes are stored apart from the record; `CKAsset` in the framework.
     case asset = "ASSETID"
+    /// A list of texts, whose order is kept.
     case stringList = "STRING_LIST"
+    /// A list of whole numbers, whose order is kept.
     case int64List = "INT64_LIST"
+    /// A list of floating-point numbers, whose order is kept.
     case doubleList = "DOUBLE_LIST"
+    /// A list of dates, whose order is kept.
     case timestampList = "TIMESTAMP_LIST"
+    /// A list of byte sequences, whose order is kept.
     case bytesList = "BYTES_LIST"
+    /// A list of places, whose order is kept.
     case locationList = "LOCATION_LIST"
+    /// A list of references, whose order is kept.
     case referenceList = "REFERENCE_LIST"
+    /// A list of assets, whose order is kept.
     case assetList = "ASSETID_LIST"
 
+    /// Whether values of the type are lists.
     public var isList: Bool { element != nil }
 
     /// The type of a list's members; nil for a scalar.
@@ -37,24 +54,38 @@ public enum FieldType: String, Hashable, Sendable, CaseIterable {
 
 /// A value of a record's field.
 public enum FieldValue: Hashable, Sendable {
+    /// A text, as long as the record's limit in bytes allows.
     case string(String)
+    /// A whole number; also a Boolean value, as 1 or 0.
     case int64(Int64)
+    /// A floating-point number; the protocol has finite ones only.
     case double(Double)
     /// Whole milliseconds since 1970-01-01T00:00Z; may be negative. If they do not represent the date exactly, also its
     /// seconds since 2001-01-01T00:00Z, as in Foundation's `Date`.
     case timestamp(milliseconds: Int64, exactSeconds: Double? = nil)
+    /// Bytes, decoded from the protocol's Base64.
     case bytes([UInt8])
+    /// A place on the earth.
     case location(Location)
+    /// A pointer to another record.
     case reference(Reference)
+    /// What the protocol says about a file, without its bytes.
     case asset(AssetReceipt)
+    /// A list of texts, in order.
     case stringList([String])
+    /// A list of whole numbers, in order.
     case int64List([Int64])
+    /// A list of floating-point numbers, in order.
     case doubleList([Double])
     /// The exact seconds are of all members, or nil.
     case timestampList(milliseconds: [Int64], exactSeconds: [Double]? = nil)
+    /// A list of byte sequences, in order.
     case bytesList([[UInt8]])
+    /// A list of places, in order.
     case locationList([Location])
+    /// A list of pointers to records, in order.
     case referenceList([Reference])
+    /// A list of what the protocol says about files, in order.
     case assetList([AssetReceipt])
     /// An empty list whose members' type is not known yet.
     case emptyList
@@ -131,6 +162,7 @@ public struct Location: Hashable, Sendable {
     /// The exact date, if whole milliseconds do not represent it; seconds since 2001.
     public var timestampExactSeconds: Double?
 
+    /// Makes a location; only the coordinate is required, and no value is checked.
     public init(
         latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil,
         verticalAccuracy: Double? = nil, altitude: Double? = nil, speed: Double? = nil,
@@ -153,6 +185,7 @@ public struct Location: Hashable, Sendable {
 public struct Reference: Hashable, Sendable {
     /// What happens to the holder when the target is deleted.
     public enum Action: String, Hashable, Sendable {
+        /// Nothing: the holder keeps a reference to a record that no longer exists.
         case none = "NONE"
         /// The holder is deleted with its target.
         case deleteSelf = "DELETE_SELF"
@@ -160,11 +193,16 @@ public struct Reference: Hashable, Sendable {
         case validate = "VALIDATE"
     }
 
+    /// The name of the target.
     public var recordName: String
     /// The target's zone; nil for the zone of the holder.
     public var zoneID: ZoneID?
+    /// What happens to the holder when the target is deleted.
     public var action: Action
 
+    /// Makes a reference.
+    ///
+    /// - Parameter zoneID: the target's zone; nil means the zone of the holder.
     public init(recordName: String, zoneID: ZoneID? = nil, action: Action = .none) {
         self.recordName = recordName
         self.zoneID = zoneID

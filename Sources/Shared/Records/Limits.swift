@@ -395,6 +395,6 @@ public struct Limits: Hashable, Sendable {
     public var headersPerRequest = 100
     /// Parameters in the query of one request's address.
     public var parametersPerRequest = 100
-
+    /// Makes the default limits.
     public init() {}
 }

@@ -7,8 +7,11 @@
 public struct NamedLimit: Sendable {
     /// What the value counts.
     public enum Unit: String, Sendable {
+        /// A number of items.
         case count
+        /// A number of bytes.
         case bytes
+        /// A duration in seconds, which may have a fraction.
         case seconds
         /// A part of a whole, from 0 to 1.
         case share
@@ -18,6 +21,7 @@ public struct NamedLimit: Sendable {
     public struct Refusal: Error, Hashable, Sendable {
         /// A constant sentence that says what to do.
         public var sentence: String
+        /// The name of the limit as it was given; empty if there was none.
         public var name: String
     }
 
@@ -29,6 +33,7 @@ public struct NamedLimit: Sendable {
 
     /// The property of ``Limits``.
     public let name: String
+    /// What the value counts.
     public let unit: Unit
     /// One line that explains the limit to a person.
     public let meaning: String

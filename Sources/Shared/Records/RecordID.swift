@@ -6,24 +6,30 @@ public struct ZoneID: Hashable, Sendable {
     /// `CKCurrentUserDefaultName`: stands for the record name of the current user.
     public static let currentUserName = "__defaultOwner__"
 
+    /// The name of the zone, unique among the zones of its owner; see ``Names/isZoneName(_:)``.
     public var name: String
 
     /// The record name of the owner, or ``currentUserName``.
     public var ownerName: String
 
+    /// Makes the ID of a zone; by default that of the current user's default zone.
     public init(name: String = Self.defaultZoneName, ownerName: String = Self.currentUserName) {
         self.name = name
         self.ownerName = ownerName
     }
 
+    /// Whether it is the default zone of its owner.
     public var isDefault: Bool { name == Self.defaultZoneName }
 }
 
 /// The identity of a record: its name, unique within its zone.
 public struct RecordID: Hashable, Sendable {
+    /// The name of the record, unique in its zone; see ``Names/isRecordName(_:)``.
     public var name: String
+    /// The zone that the record is in.
     public var zoneID: ZoneID
 
+    /// Makes the ID of a record, by default in the current user's default zone.
     public init(name: String, zoneID: ZoneID = ZoneID()) {
         self.name = name
         self.zoneID = zoneID

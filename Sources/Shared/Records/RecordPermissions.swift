@@ -7,7 +7,9 @@ public struct RecordPermissions: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// Permission to look up and query records, and to be notified of their changes.
     public static let read = RecordPermissions(rawValue: 1)
+    /// Permission to create records, also by a forced update of one that does not exist.
     public static let create = RecordPermissions(rawValue: 2)
     /// Permission to change and delete; it includes reading.
     public static let write = RecordPermissions(rawValue: 4)
@@ -22,5 +24,6 @@ public enum BuiltInRole {
     /// The user who created the record.
     public static let creator = "_creator"
 
+    /// The names of these three roles, which no schema has to create.
     public static let all: Set<String> = [world, icloud, creator]
 }

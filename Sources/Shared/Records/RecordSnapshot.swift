@@ -2,16 +2,22 @@
 public struct RecordSnapshot: Hashable, Sendable {
     /// What the service stores about a record besides its fields.
     public struct SystemFields: Hashable, Sendable {
+        /// Identifies this version of the record; every save gives it another one. Opaque to clients.
         public var changeTag: String
+        /// When the record was created, in milliseconds since 1970; nil where the service did not say.
         public var createdMilliseconds: Int64?
+        /// The record name of the user who created the record; nil where the service did not say.
         public var creatorRecordName: String?
+        /// When the record was last saved, in milliseconds since 1970; nil where the service did not say.
         public var modifiedMilliseconds: Int64?
+        /// The record name of the user who saved the record last; nil where the service did not say.
         public var modifierRecordName: String?
         /// The share of this root record.
         public var shareRecordName: String?
         /// The participants and the link of a record that is a share; opaque.
         public var sharing: [UInt8]?
 
+        /// Makes the system fields of a record; only the change tag is required.
         public init(
             changeTag: String, createdMilliseconds: Int64? = nil, creatorRecordName: String? = nil,
             modifiedMilliseconds: Int64? = nil, modifierRecordName: String? = nil,
@@ -27,7 +33,9 @@ public struct RecordSnapshot: Hashable, Sendable {
         }
     }
 
+    /// The name and zone of the record.
     public var id: RecordID
+    /// The record type, by which a schema knows the fields.
     public var type: String
     /// Nil for a record that the service does not have.
     public var system: SystemFields?
@@ -36,6 +44,7 @@ public struct RecordSnapshot: Hashable, Sendable {
     /// The fields that have a value, in the order of their names. Unknown ones are kept.
     public private(set) var fields: [Field]
 
+    /// Makes a snapshot, by default of a record that the service does not have; the fields may be in any order.
     public init(
         id: RecordID, type: String, system: SystemFields? = nil, parentRecordName: String? = nil,
         fields: [Field] = []

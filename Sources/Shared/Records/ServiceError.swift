@@ -9,6 +9,7 @@ public struct ServiceError: Error, Hashable, Sendable {
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
+    /// The protocol's code, sent as `serverErrorCode`.
     public var code: Code
 
     /// A constant sentence that says what happened and what to do.
@@ -41,6 +42,7 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// one that it received above it may have been lost.
     public var lastIntactVersion: Int64?
 
+    /// Makes an error; the code and the reason are enough for one that must not be repeated unchanged.
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
         redirectURL: String? = nil, frameworkCode: FrameworkErrorCode? = nil,
@@ -59,22 +61,39 @@ public struct ServiceError: Error, Hashable, Sendable {
 }
 
 extension ServiceError.Code {
+    /// The caller may not use this endpoint, database, zone or record.
     public static let accessDenied = Self(rawValue: "ACCESS_DENIED")
+    /// Another operation of the atomic batch failed; nothing is wrong with this one.
     public static let atomicError = Self(rawValue: "ATOMIC_ERROR")
+    /// The API token, signature or origin is not accepted.
     public static let authenticationFailed = Self(rawValue: "AUTHENTICATION_FAILED")
+    /// A user must sign in, at ``ServiceError/redirectURL``.
     public static let authenticationRequired = Self(rawValue: "AUTHENTICATION_REQUIRED")
+    /// The request or operation is malformed, contradicts the schema, or exceeds a limit.
     public static let badRequest = Self(rawValue: "BAD_REQUEST")
+    /// The change token is no longer valid: fetch again without one.
     public static let changeTokenExpired = Self(rawValue: "CHANGE_TOKEN_EXPIRED")
+    /// The change tag is stale, or a record to create exists already.
     public static let conflict = Self(rawValue: "CONFLICT")
+    /// What is to be created exists already. Apple's table has it; this service sends ``conflict`` (decision 21).
     public static let exists = Self(rawValue: "EXISTS")
+    /// The service failed on the request or operation.
     public static let internalError = Self(rawValue: "INTERNAL_ERROR")
+    /// What the request names does not exist, such as a record, a subscription or the address itself.
     public static let notFound = Self(rawValue: "NOT_FOUND")
+    /// The storage of the user, or of the public database, is full.
     public static let quotaExceeded = Self(rawValue: "QUOTA_EXCEEDED")
+    /// Too many requests or bytes; repeat after ``ServiceError/retryAfterSeconds``.
     public static let throttled = Self(rawValue: "THROTTLED")
+    /// The service cannot take the request now; repeat it later.
     public static let tryAgainLater = Self(rawValue: "TRY_AGAIN_LATER")
+    /// The value of a unique field is taken. CloudKit JS knows it; this service only sends it from a fault script.
     public static let uniqueFieldError = Self(rawValue: "UNIQUE_FIELD_ERROR")
+    /// A reference or parent names a missing record, or other records need the one to delete.
     public static let validatingReferenceError = Self(rawValue: "VALIDATING_REFERENCE_ERROR")
+    /// The zone cannot take the request now; without Stratus's extensions it is sent as ``tryAgainLater``.
     public static let zoneBusy = Self(rawValue: "ZONE_BUSY")
+    /// The zone does not exist, or no longer.
     public static let zoneNotFound = Self(rawValue: "ZONE_NOT_FOUND")
 
     /// The HTTP status for the code when a whole request fails.

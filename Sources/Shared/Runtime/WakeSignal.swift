@@ -12,6 +12,7 @@ public final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a signal without an event: the first wait does not end at once.
     public init() {}
 
     /// Ends the wait, or the next one.

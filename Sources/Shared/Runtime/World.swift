@@ -53,6 +53,7 @@ public struct World: Sendable {
         @Sendable (_ name: String, _ work: @escaping @Sendable () async -> Void)
         -> Task<Void, Never>
 
+    /// Makes a world; each source that is left out is that of ``live``.
     public init(
         nowMilliseconds: @escaping @Sendable () -> Int64 = Self.live.nowMilliseconds,
         uptimeSeconds: @escaping @Sendable () -> Double = Self.live.uptimeSeconds,

@@ -5,6 +5,7 @@ import Synchronization
 public final class FaultTable: Sendable {
     private let counts = Mutex<[String: [String: Int]]>([:])
 
+    /// Makes an empty table, which a run fills.
     public init() {}
 
     func count(_ fault: String, _ operation: String, times: Int = 1) {

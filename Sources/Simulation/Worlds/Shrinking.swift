@@ -4,7 +4,9 @@ public enum Shrinking {
     public struct Story: Sendable {
         /// The places of the steps that it takes.
         public var kept: [Int]
+        /// The steps that are left, as text, in the order in which they are done.
         public var steps: [String]
+        /// The promises that these steps break, one sentence each.
         public var violations: [String]
     }
 

@@ -6,6 +6,7 @@ import StratusTesting
 
 /// What came of a simulated world.
 public struct SimulationOutcome: Sendable {
+    /// The seed of the world; the same seed and steps give the same outcome.
     public var seed: UInt64
     /// What was promised and is not so; empty when all is well.
     public var violations: [String]
@@ -13,6 +14,7 @@ public struct SimulationOutcome: Sendable {
     public var trace: UInt64
     /// What happened, in order; only where it was asked for.
     public var lines: [String]
+    /// How many requests the service answered.
     public var requestCount: Int
     /// How many steps of its plan were done.
     public var planStepCount = 0

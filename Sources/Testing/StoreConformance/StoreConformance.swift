@@ -14,6 +14,7 @@ import StratusStorage
 public enum StoreConformance {
     /// One guarantee.
     public struct Case: Sendable, CustomStringConvertible {
+        /// The guarantee in a few words, such as "subscriptions belong to their users".
         public let name: String
         private let body: @Sendable (any StorageEngine) async throws -> Void
 
@@ -34,8 +35,11 @@ public enum StoreConformance {
 
     /// A broken guarantee.
     public struct Failure: Error, Sendable, CustomStringConvertible {
+        /// What was found in place of what the guarantee says.
         public let message: String
+        /// The source file of the check that failed, as `#fileID` names it.
         public let file: String
+        /// The line of the check in its source file.
         public let line: Int
 
         public var description: String { "\(message) (\(file):\(line))" }

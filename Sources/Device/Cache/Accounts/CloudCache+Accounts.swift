@@ -8,6 +8,7 @@ import StratusSync
 public struct UnsentChange: Sendable {
     /// The database of the record, private or shared.
     public var scope: CKDatabase.Scope
+    /// The record to save or delete.
     public var recordID: CKRecord.ID
     /// The record as it is on this device, with the files of its assets; nil for a deletion.
     public var record: CKRecord?

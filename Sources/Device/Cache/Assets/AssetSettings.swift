@@ -35,6 +35,7 @@ public struct AssetSettings: Sendable {
     public var policy: Policy = .onDemand
     private var policies: [FieldName: Policy] = [:]
 
+    /// Makes settings that download every file on demand and keep 1 GiB of files.
     public init() {}
 
     /// Sets the policy of a field of a record type.

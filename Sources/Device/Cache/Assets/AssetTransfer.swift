@@ -5,7 +5,9 @@ import StratusRuntime
 public struct AssetTransfer: Hashable, Sendable {
     /// The database of the record.
     public var scope: CKDatabase.Scope
+    /// The record that holds the asset.
     public var recordID: CKRecord.ID
+    /// The field with the asset, or with the list that contains it.
     public var fieldKey: CKRecord.FieldKey
     /// Whether it is an upload; otherwise it is a download.
     public var isUpload: Bool

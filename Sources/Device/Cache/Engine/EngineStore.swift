@@ -14,7 +14,7 @@ import Synchronization
 /// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's
 /// changes, which the store asks of it: another device may have deleted the record since, or created it again.
 /// A record that is created with the name of a deleted one is saved only after that deletion was sent and fetched.
-/// Changes of records in a missing zone are held back too, until the database's changes have told whether
+/// Changes of records in a missing zone are held back too, until the database's changes show whether
 /// somebody deleted the zone. An engine that is not automatic fetches with its next `fetchChanges()`.
 ///
 /// ```swift
@@ -32,6 +32,7 @@ import Synchronization
 ///
 /// It is a `CKSyncEngineDelegate` itself, for an app that has nothing to add.
 public final class EngineStore: CKSyncEngineDelegate {
+    /// The cache that stores the records and the engine's state; read, query and observe it.
     public let cache: CloudCache
     let store: CacheStore
     let state = Mutex(State())
@@ -160,7 +161,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         }
     }
 
-    /// A batch of which the engine told nothing was too large, and did not arrive: it asks for a smaller one.
+    /// A batch without an event of the engine was too large, and did not arrive: it asks for a smaller one.
     private func noteUnsent() throws {
         let unsent = state.withLock { state in
             defer { state.sent = [:] }

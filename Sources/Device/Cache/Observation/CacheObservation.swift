@@ -33,6 +33,7 @@ public struct CacheObservation: AsyncSequence, Sendable {
             wakes: wakes.makeAsyncIterator())
     }
 
+    /// Delivers the updates of one loop: the first at once, each later one when the query's records have changed.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let file: CacheFile
         fileprivate let observer: QueryObserver
@@ -75,6 +76,7 @@ public struct RecordObservation: AsyncSequence, Sendable {
         return Iterator(store: store, id: id, notes: notes, wakes: wakes.makeAsyncIterator())
     }
 
+    /// Delivers the updates of one loop: the record as it is, then each time that it has changed.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let store: CacheStore
         fileprivate let id: RecordID

@@ -14,11 +14,14 @@ public enum ChangeAuthor: Hashable, Sendable {
 
 /// What happened to one record between two updates.
 public struct RecordChange: Hashable, Sendable {
+    /// The record that came into the query's results, changed there, or left them.
     public var recordID: CKRecord.ID
+    /// What the change did to the query's results.
     public var kind: Kind
     /// Who made the last change since the last update.
     public var author: ChangeAuthor
 
+    /// What a change did to a query's results.
     public enum Kind: Hashable, Sendable {
         /// The record matches now and did not before.
         case inserted

@@ -40,7 +40,7 @@ final class QueryObserver: Sendable {
                 return QueryUpdate(
                     records: QueryResults(state.results, store.file), changes: changes)
             } catch {
-                // Whoever asks again begins again.
+                // The next iteration begins again.
                 state = State()
                 notes.forget()
                 throw error

@@ -3,6 +3,7 @@ import StratusRecords
 
 /// A query's records as they are now, and what changed since the last update.
 public struct QueryUpdate: Sendable {
+    /// All records that the query finds now, up to its limit.
     public var records: QueryResults
     /// Empty in the first update. In the order of the records' names.
     public var changes: [RecordChange]

@@ -24,7 +24,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let inUse = Self(rawValue: "inUse")
         /// A database that the cache does not keep.
         public static let invalidDatabase = Self(rawValue: "invalidDatabase")
-        /// Types declared twice, or with names that records cannot have; see ``CachedType``.
+        /// Types declared twice, or with names that records cannot have, or with a field named twice; see
+        /// ``CachedType``.
         public static let invalidTypes = Self(rawValue: "invalidTypes")
         /// SQL of the app wrote to a table that is not its own; see ``CacheTransaction/database``.
         public static let reservedTable = Self(rawValue: "reservedTable")
@@ -32,7 +33,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let noAnswer = Self(rawValue: "noAnswer")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
-        /// The service could not be reached, or refused for now; see ``CacheError/failure``.
+        /// The service could not be reached, or refused for now, as ``CacheError/failure`` says; or a download was not
+        /// the whole asset, which has no failure.
         public static let notSynced = Self(rawValue: "notSynced")
         /// The device's storage is full; see also ``CacheStatus/isStorageFull``.
         public static let storageFull = Self(rawValue: "storageFull")
@@ -52,13 +54,20 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let disabled = Self(rawValue: "disabled")
     }
 
+    /// The kind of the error, for code that handles some errors in its own way.
     public var code: Code
     /// A constant sentence that says what happened and what to do.
     public var sentence: String
+    /// Why syncing halted; only with ``Code/halted``.
     public var haltReason: HaltReason?
+    /// The service's error, with ``Code/notSynced`` or ``Code/assetNotHere``; nil where the service did not cause it.
     public var failure: SyncFailure?
+    /// The error that caused this one, such as SQLite's or the system's; nil if there is none.
     public var cause: (any Error)?
 
+    /// Makes an error.
+    ///
+    /// - Parameter sentence: constant, and says what happened and what to do.
     public init(
         _ code: Code, _ sentence: String, haltReason: HaltReason? = nil,
         failure: SyncFailure? = nil, cause: (any Error)? = nil

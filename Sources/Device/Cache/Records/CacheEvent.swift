@@ -61,8 +61,11 @@ public enum CacheEvent: Sendable {
 public struct AttentionItem: Hashable, Sendable {
     /// The database of the record, private or shared.
     public var scope: CKDatabase.Scope
+    /// The record whose change was refused.
     public var recordID: CKRecord.ID
+    /// Whether the refused change is a save or a deletion.
     public var kind: PendingChange.Kind
+    /// Why the service refused the change.
     public var failure: SyncFailure
 }
 

@@ -13,6 +13,7 @@ public struct CacheReport: Sendable, Identifiable {
     public var scope: CKDatabase.Scope
     /// When this device noted it, by its own clock.
     public var date: Date
+    /// What was lost, overruled or set aside, with the records that it concerns.
     public var event: CacheEvent
 }
 
@@ -30,6 +31,7 @@ public struct CacheReports: AsyncSequence, Sendable {
         Iterator(file: file, wakes: wakes.makeAsyncIterator())
     }
 
+    /// Delivers reports one at a time, the oldest first, and waits for the next one when there is none.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let file: CacheFile
         fileprivate var wakes: AsyncStream<Void>.Iterator

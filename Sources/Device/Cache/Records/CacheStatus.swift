@@ -20,19 +20,26 @@ public struct CacheStatus: Hashable, Sendable {
     public var isRunning = false
     /// Whether the loop was started, but another process syncs this file; this one takes over when it ends.
     public var isSyncedElsewhere = false
+    /// False while syncing is turned off with ``CloudCache/setEnabled(_:)``.
     public var isEnabled = true
+    /// False after a failure of the network, until a request succeeds or the network is back.
     public var isNetworkReachable = true
+    /// Whether saves wait because an account's storage at the service is full.
     public var isQuotaExceeded = false
     /// Whether the last write while syncing failed because the device's storage is full.
     public var isStorageFull = false
+    /// Why syncing halted; nil while it has not.
     public var haltReason: HaltReason?
+    /// The operation that is being performed; nil between operations.
     public var operation: SyncOperation?
+    /// The operation that ended last, whatever its outcome; nil before the first one.
     public var lastOperation: SyncOperation?
     /// The pause after the next operation, in seconds.
     public var delaySeconds: Double = 0
     /// Consecutive failures, without those of the network. Requests to an overloaded service are
     /// repeated without limit; ``lastFailure`` says why.
     public var retryCount = 0
+    /// The last failure; nil again after a success, unless the quota is still exceeded.
     public var lastFailure: SyncFailure?
     /// The progress of a full fetch of zones, such as a new device's first one; nil if none is
     /// running.
@@ -48,6 +55,7 @@ public struct CacheStatus: Hashable, Sendable {
     /// the first time.
     public var lastSendMilliseconds: Int64?
 
+    /// Makes the status of a cache that has no records and has not synced yet.
     public init() {}
 
     /// The combined status of two databases.

@@ -25,6 +25,7 @@ public struct RecordChanges<ID: Hashable & Sendable>: AsyncSequence, Sendable {
         Iterator(box: box, makeID: makeID, wakes: wakes.makeAsyncIterator())
     }
 
+    /// Delivers the IDs of all records that changed since the last read, and waits until there is one.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let box: ChangeBox
         fileprivate let makeID: @Sendable (RecordID) -> ID

@@ -7,6 +7,7 @@ public struct AssetUpload: AsyncSequence, Sendable {
     /// Bytes of one piece.
     static let pieceBytes = 256 * 1_024
 
+    /// The size of the whole file in bytes, including those that the service already has.
     public let sizeBytes: Int64
     /// Bytes that the service already has and that are not sent again.
     private(set) var keptBytes: Int64 = 0
@@ -30,6 +31,7 @@ public struct AssetUpload: AsyncSequence, Sendable {
         Iterator(url: url, keptBytes: keptBytes, progress: progress)
     }
 
+    /// Reads the file in pieces of at most 256 KiB, on a thread for disk access, and reports the bytes as sent.
     public struct Iterator: AsyncIteratorProtocol {
         let url: URL
         let progress: @Sendable (Int64) -> Void

@@ -6,6 +6,9 @@ import Foundation
 extension CKContainer {
     // MARK: People
 
+    /// Finds people by verified e-mail address; the same as ``userIdentities(forEmailAddresses:)``.
+    ///
+    /// - Parameter completionHandler: gets the people who were found, by address; the others are left out.
     @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String],
@@ -16,6 +19,9 @@ extension CKContainer {
         }
     }
 
+    /// Looks people up by phone number; Stratus's service finds nobody, because its accounts have none.
+    ///
+    /// - Parameter completionHandler: gets the people who were found, by phone number.
     @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
@@ -26,6 +32,9 @@ extension CKContainer {
         }
     }
 
+    /// Finds people by user record; the same as ``userIdentities(forUserRecordIDs:)``.
+    ///
+    /// - Parameter completionHandler: gets the people who were found, by record ID; the others are left out.
     @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -39,6 +48,9 @@ extension CKContainer {
 
     // MARK: Sharing
 
+    /// Fetches the metadata of the shares behind links; the same as ``shareMetadatas(for:)``.
+    ///
+    /// - Parameter completionHandler: gets a result for each link, or the error of the request as a whole.
     @preconcurrency
     public func fetchShareMetadatas(
         for urls: [URL],
@@ -50,6 +62,9 @@ extension CKContainer {
         core.call(to: completionHandler) { try await self.shareMetadatas(for: urls) }
     }
 
+    /// Joins shares, each in the container that its metadata names.
+    ///
+    /// - Parameter completionHandler: gets a result for each share, or an error if no container answered.
     @preconcurrency
     public func accept(
         _ metadatas: [CKShare.Metadata],
@@ -63,6 +78,10 @@ extension CKContainer {
 
     // MARK: Participants
 
+    /// Looks people up by e-mail address, as participants to add to a share; anyone can be invited.
+    ///
+    /// - Parameter completionHandler: gets a participant or an error for each address, or the error of the
+    ///   request as a whole.
     @preconcurrency
     public func fetchShareParticipants(
         forEmailAddresses emailAddresses: [String],
@@ -74,6 +93,10 @@ extension CKContainer {
         }
     }
 
+    /// Looks people up by phone number, as participants to add to a share; anyone can be invited.
+    ///
+    /// - Parameter completionHandler: gets a participant or an error for each phone number, or the error of
+    ///   the request as a whole.
     @preconcurrency
     public func fetchShareParticipants(
         forPhoneNumbers phoneNumbers: [String],
@@ -85,6 +108,10 @@ extension CKContainer {
         }
     }
 
+    /// Looks people up by user record, as participants to add to a share.
+    ///
+    /// - Parameter completionHandler: gets a participant or an error for each record ID, or the error of the
+    ///   request as a whole.
     @preconcurrency
     public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -100,6 +127,10 @@ extension CKContainer {
 extension CKDatabase {
     // MARK: Records
 
+    /// Fetches records with one request; the same as ``records(for:desiredKeys:)``.
+    ///
+    /// - Parameter desiredKeys: the fields to fetch; nil fetches all, an empty list only the system's.
+    /// - Parameter completionHandler: gets a result for each record, or the error of the request as a whole.
     @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -113,6 +144,11 @@ extension CKDatabase {
         }
     }
 
+    /// Saves and deletes records with one request; see
+    /// ``modifyRecords(saving:deleting:savePolicy:atomically:)``.
+    ///
+    /// - Parameter atomically: whether the changes in a custom zone are made either all or not at all.
+    /// - Parameter completionHandler: gets a result for each record, or the error of the request as a whole.
     @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -127,6 +163,12 @@ extension CKDatabase {
         }
     }
 
+    /// Runs a query and fetches its first page.
+    ///
+    /// - Parameter zoneID: the zone to search; nil searches all zones, but the shared database needs one.
+    /// - Parameter desiredKeys: the fields to fetch; nil fetches all, an empty list only the system's.
+    /// - Parameter resultsLimit: how many records the page has at most; 0, the default, lets the service decide.
+    /// - Parameter completionHandler: gets the matches in the query's order, and a cursor if there are more.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
@@ -141,6 +183,12 @@ extension CKDatabase {
         }
     }
 
+    /// Fetches the next page of a query.
+    ///
+    /// - Parameter cursor: the cursor that came with the page before.
+    /// - Parameter desiredKeys: the fields to fetch; nil fetches all, an empty list only the system's.
+    /// - Parameter resultsLimit: how many records the page has at most; 0, the default, lets the service decide.
+    /// - Parameter completionHandler: gets the matches in the query's order, and a cursor if there are more.
     @preconcurrency
     public func fetch(
         withCursor cursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -156,6 +204,9 @@ extension CKDatabase {
 
     // MARK: Zones
 
+    /// Fetches zones by ID; the same as ``recordZones(for:)``.
+    ///
+    /// - Parameter completionHandler: gets a result for each zone, or the error of the request as a whole.
     @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
@@ -167,6 +218,10 @@ extension CKDatabase {
         core.call(to: completionHandler) { try await self.recordZones(for: zoneIDs) }
     }
 
+    /// Creates and deletes zones; the same as ``modifyRecordZones(saving:deleting:)``.
+    ///
+    /// - Parameter completionHandler: gets a result for each zone, or the error of the request as a whole, such
+    ///   as `CKError.badDatabase` in the public database.
     @preconcurrency
     public func modifyRecordZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
@@ -179,6 +234,10 @@ extension CKDatabase {
 
     // MARK: Subscriptions
 
+    /// Fetches subscriptions by ID; the same as ``subscriptions(for:)``.
+    ///
+    /// - Parameter completionHandler: gets a result for each subscription, or the error of the request as a
+    ///   whole.
     @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
@@ -190,6 +249,10 @@ extension CKDatabase {
         core.call(to: completionHandler) { try await self.subscriptions(for: subscriptionIDs) }
     }
 
+    /// Saves and deletes subscriptions; the same as ``modifySubscriptions(saving:deleting:)``.
+    ///
+    /// - Parameter completionHandler: gets a result for each subscription, or the error of the request as a
+    ///   whole.
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptions: [CKSubscription], deleting subscriptionIDs: [CKSubscription.ID],
@@ -204,6 +267,11 @@ extension CKDatabase {
 
     // MARK: Changes
 
+    /// Fetches one page of the zones that changed; the same as ``databaseChanges(since:resultsLimit:)``.
+    ///
+    /// - Parameter token: the change token of the page before; nil starts from the beginning.
+    /// - Parameter resultsLimit: how many zones the page has at most; nil lets the service decide.
+    /// - Parameter completionHandler: gets the page, or an error such as `CKError.changeTokenExpired`.
     @preconcurrency
     public func fetchDatabaseChanges(
         since token: CKServerChangeToken?, resultsLimit: Int? = nil,
@@ -214,6 +282,14 @@ extension CKDatabase {
         }
     }
 
+    /// Fetches one page of the changes in a zone; the same as
+    /// ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
+    ///
+    /// - Parameter token: the change token of the page before; nil starts from the beginning.
+    /// - Parameter desiredKeys: the fields to fetch; nil fetches all, an empty list only the system's.
+    /// - Parameter resultsLimit: how many records the page has at most; nil lets the service decide.
+    /// - Parameter completionHandler: gets the page, or an error such as `CKError.zoneNotFound` or
+    ///   `changeTokenExpired`. The errors of single records are in the page.
     @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,

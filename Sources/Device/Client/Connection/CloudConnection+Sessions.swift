@@ -10,6 +10,7 @@ extension CloudConnection {
         public var id: String
         /// The ``CloudConnection/deviceID`` of its device; nil when the device did not state it.
         public var deviceID: String?
+        /// When the device or browser signed in.
         public var creationDate: Date
         /// When the session was last used, accurate to a tenth of its lifetime.
         public var lastUseDate: Date

@@ -33,7 +33,9 @@ public final class CloudConnection: Sendable {
         weak var core: ContainerCore?
     }
 
+    /// Sends the requests of all containers of this connection.
     public let transport: any Transport
+    /// The environment of all containers of this connection: development or production.
     public let environment: ContainerEnvironment
     /// Names this device to the service, which sends it no notifications of its own changes.
     public let deviceID: String
@@ -90,6 +92,9 @@ public final class CloudConnection: Sendable {
         self.operationFolder = OperationFolder(root: operationFolder, world: world)
     }
 
+    /// Whether somebody is signed in on this device, as far as the device knows.
+    ///
+    /// The service may refuse the account all the same: see `CKContainer.accountStatus()`.
     public var hasAccount: Bool { account.withLock { $0.isPresent } }
 
     /// Notes that the transport's account was signed in, signed out or replaced; posts

@@ -37,6 +37,12 @@ extension HTTPTransport {
         public var hostsWithoutProxy: [String]
         private var trusted: [NIOSSLCertificate] = []
 
+        /// Reads the settings from environment variables; an empty one counts as not set.
+        ///
+        /// The lower-case name of a variable has precedence. `HTTP_PROXY` in capitals is not read.
+        ///
+        /// - Parameter environmentVariables: the process's own by default; pass an empty dictionary for the system's
+        ///   certificates and no proxy.
         public init(
             environmentVariables: [String: String] = ProcessInfo.processInfo.environment
         ) {

@@ -21,6 +21,7 @@ public final class HTTPTransport: Transport {
         /// Signs in under this name at a service that runs with `--dev`.
         public var developmentUser: String?
 
+        /// Makes credentials of the given tokens; without a token or a name of a user, nobody is signed in.
         public init(
             apiToken: String, webAuthToken: String? = nil, developmentUser: String? = nil
         ) {
@@ -29,6 +30,7 @@ public final class HTTPTransport: Transport {
             self.developmentUser = developmentUser
         }
 
+        /// Whether there is a user's token, or a name to sign in under.
         public var namesUser: Bool { webAuthToken != nil || developmentUser != nil }
     }
 

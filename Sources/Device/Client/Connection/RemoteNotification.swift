@@ -11,6 +11,7 @@ public struct RemoteNotification: Sendable {
         self.payload = payload
     }
 
+    /// The ID of the subscription that the notification is for.
     public var subscriptionID: String { payload.subscriptionID }
 
     /// The dictionary that an app gives to `CKNotification(fromRemoteNotificationDictionary:)`.
@@ -80,6 +81,7 @@ public enum RemoteNotificationEvent: Sendable {
     /// The listener is registered from now on. Earlier notifications may have been missed: fetch
     /// once.
     case listening
+    /// A notification arrived: fetch the changes that it hints at.
     case notification(RemoteNotification)
 }
 

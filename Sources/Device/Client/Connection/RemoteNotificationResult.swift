@@ -3,13 +3,17 @@
 /// Answer truthfully: `newData` when something new was fetched, `noData` when there was nothing,
 /// `failed` when fetching failed. The names and raw values are `UIBackgroundFetchResult`'s.
 public enum RemoteNotificationResult: UInt, Sendable {
+    /// Something new was fetched. Not truthful if nothing was fetched through the connection.
     case newData = 0
+    /// There was nothing new. Not truthful if a change feed brought changes through the connection.
     case noData = 1
+    /// Fetching failed. An answer in time is not penalized.
     case failed = 2
 }
 
 /// How an app dealt with one notification.
 public struct RemoteNotificationReport: Sendable {
+    /// The notification that was passed to the app.
     public let notification: RemoteNotification
     /// What the app answered; `failed` when it did not answer in time.
     public let result: RemoteNotificationResult

@@ -118,6 +118,7 @@ public protocol AccountTransport: Transport {
 
 /// The container, database and device that a request is for.
 public struct RequestTarget: Hashable, Sendable {
+    /// The container that the request is for, in one of its environments.
     public var container: ContainerAddress
     /// Nil for endpoints outside databases (`Endpoint.isInDatabase`).
     public var scope: DatabaseScope?
@@ -125,6 +126,10 @@ public struct RequestTarget: Hashable, Sendable {
     /// that an earlier process began by that process's device ID.
     public var deviceID: String?
 
+    /// Makes a target.
+    ///
+    /// - Parameter scope: the database; nil for endpoints outside databases.
+    /// - Parameter deviceID: nil sends the transport's own device ID.
     public init(
         container: ContainerAddress, scope: DatabaseScope?, deviceID: String? = nil
     ) {
@@ -136,6 +141,7 @@ public struct RequestTarget: Hashable, Sendable {
 
 /// The service refused a request as a whole.
 public struct ServiceFailure: Error, Sendable {
+    /// The service's error: its code, its reason, and how long to wait before a retry.
     public var error: ServiceError
     /// The identifier under which the service logged the failure.
     public var uuid: String?
@@ -144,6 +150,7 @@ public struct ServiceFailure: Error, Sendable {
     /// The service's address, if it has one.
     public var address: String?
 
+    /// Makes a failure of the service's error and the details of the answer, if there are any.
     public init(
         _ error: ServiceError, uuid: String? = nil, records: [RecordResult]? = nil,
         address: String? = nil
@@ -180,6 +187,7 @@ public struct TransportError: Error, Sendable {
         public static let notConfigured = Self(rawValue: "notConfigured")
     }
 
+    /// The kind of the failure, by which it becomes a `CKError`.
     public var code: Code
     /// A constant sentence that says what happened and what to do.
     public var sentence: String
@@ -187,10 +195,14 @@ public struct TransportError: Error, Sendable {
     public var httpStatus: Int?
     /// Seconds to wait before the request may be repeated, where the answer says so.
     public var retryAfterSeconds: Double?
+    /// The error of the HTTP client or the system that caused this one, if there is one.
     public var cause: (any Error)?
     /// The service's address, if it has one.
     public var address: String?
 
+    /// Makes an error of a transport.
+    ///
+    /// - Parameter sentence: a constant sentence that says what happened and what to do.
     public init(
         _ code: Code, _ sentence: String, httpStatus: Int? = nil,
         retryAfterSeconds: Double? = nil, cause: (any Error)? = nil, address: String? = nil

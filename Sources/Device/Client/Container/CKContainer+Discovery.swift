@@ -16,10 +16,14 @@ extension CKContainer {
         try await identity(CKUserIdentityLookupInfo(emailAddress: email))
     }
 
+    /// Looks a person up by phone number; always nil with Stratus's service, whose accounts have none.
     public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         try await identity(CKUserIdentityLookupInfo(phoneNumber: phoneNumber))
     }
 
+    /// Finds a person by user record; nil when there is none who agreed to be found.
+    ///
+    /// The user's own record is always found.
     public func userIdentity(
         forUserRecordID userRecordID: CKRecord.ID
     ) async throws -> CKUserIdentity? {
@@ -40,12 +44,14 @@ extension CKContainer {
         try await identities(emails) { CKUserIdentityLookupInfo(emailAddress: $0) }
     }
 
+    /// Looks people up by phone number; always empty with Stratus's service, whose accounts have none.
     public func userIdentities(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: CKUserIdentity] {
         try await identities(phoneNumbers) { CKUserIdentityLookupInfo(phoneNumber: $0) }
     }
 
+    /// Finds people by user record; those who are not found are left out.
     public func userIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {

@@ -11,14 +11,19 @@ extension CKContainer {
         public static let userDiscoverability = Self(rawValue: 1 << 0)
     }
 
+    /// Whether a person gave the app a permission. The raw values are Apple's.
     public enum ApplicationPermissionStatus: Int, Sendable {
         /// The person was not asked, or did not agree.
         case initialState = 0
+        /// The permission is unknown to Stratus; or the request failed, and the completion handler gets its error.
         case couldNotComplete = 1
+        /// The permission was requested, and the service still does not have it.
         case denied = 2
+        /// The person agreed: other users of the container can find them.
         case granted = 3
     }
 
+    /// The completion handler of the permission calls: the status, with an error only if the request failed.
     public typealias ApplicationPermissionBlock =
         @Sendable (ApplicationPermissionStatus, (any Error)?) -> Void
 
@@ -35,7 +40,8 @@ extension CKContainer {
     /// Gives a permission. Deprecated by Apple.
     ///
     /// Apple's systems ask the person in a dialog; Stratus does not. Ask before you call this: the
-    /// answer is always `.granted`.
+    /// answer to ``ApplicationPermissions/userDiscoverability``, which is the only permission there is, is always
+    /// `.granted`; any other gets `.couldNotComplete`.
     ///
     /// - Throws: `CKError.notAuthenticated` without an account.
     public func requestApplicationPermission(

@@ -12,6 +12,10 @@ extension CKContainer {
         try await session.shareMetadata(for: [url]).only().result.get()
     }
 
+    /// Fetches the metadata of the shares behind links of this container with one request.
+    ///
+    /// - Returns: by link, the metadata or an error as of ``shareMetadata(for:)``.
+    /// - Throws: `CKError` when the request fails as a whole.
     public func shareMetadatas(
         for urls: [URL]
     ) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
@@ -73,12 +77,18 @@ extension CKContainer {
         try await participant(CKUserIdentity.LookupInfo(emailAddress: emailAddress))
     }
 
+    /// Looks a person up by phone number, as a participant to add to a share. Anyone can be invited.
+    ///
+    /// - Throws: `CKError.invalidArguments` for an empty number, or one of more than 320 bytes.
     public func shareParticipant(
         forPhoneNumber phoneNumber: String
     ) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }
 
+    /// Looks a person up by user record, as a participant to add to a share.
+    ///
+    /// The participant of a user who did not agree to be found has neither a name nor a user record.
     public func shareParticipant(
         forUserRecordID userRecordID: CKRecord.ID
     ) async throws -> CKShare.Participant {

@@ -4,8 +4,11 @@ import StratusWire
 
 /// An app's part of the service, with its three databases.
 public final class CKContainer: NSObject, Sendable {
+    /// The database of the user's own data. Requests fail with `CKError.notAuthenticated` without an account.
     public let privateCloudDatabase: CKDatabase
+    /// The database for all users of the container. It can be read without an account.
     public let publicCloudDatabase: CKDatabase
+    /// The database of what others share with the user. Requests need an account.
     public let sharedCloudDatabase: CKDatabase
     let core: ContainerCore
     let defaults: OperationDefaults
@@ -36,6 +39,7 @@ public final class CKContainer: NSObject, Sendable {
         sharedCloudDatabase = CKDatabase(.shared, core: core, defaults: defaults)
     }
 
+    /// The identifier that the container was made with; never nil. Optional as in Apple's framework.
     public var containerIdentifier: String? { core.identifier }
 
     /// The connection to the service, with the account.
@@ -80,6 +84,10 @@ public final class CKContainer: NSObject, Sendable {
                 defaults: defaults.overridden(configuration: configuration, group: group)))
     }
 
+    /// Runs an asynchronous body with a copy of the container whose operations have these settings.
+    ///
+    /// - Parameter configuration: what it does not set stays as in this container; nil sets nothing.
+    /// - Parameter group: the group of the operations; nil keeps that of this container.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

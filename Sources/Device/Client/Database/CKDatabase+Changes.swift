@@ -3,7 +3,9 @@ import Foundation
 extension CKDatabase {
     /// A change of a zone.
     public enum DatabaseChange {
+        /// A zone that was created, or in which something changed.
         public struct Modification: Sendable, Hashable {
+            /// The zone whose changes are to be fetched.
             public let zoneID: CKRecordZone.ID
 
             package init(zoneID: CKRecordZone.ID) {
@@ -11,8 +13,11 @@ extension CKDatabase {
             }
         }
 
+        /// A zone that is no longer in the database.
         public struct Deletion: Sendable, Hashable {
+            /// Why a zone was deleted.
             public enum Reason: Sendable, Hashable {
+                /// A client deleted it, or the user has no more access to it; also when the service names no reason.
                 case deleted
                 /// The user removed the app's data.
                 case purged
@@ -20,9 +25,12 @@ extension CKDatabase {
                 case encryptedDataReset
             }
 
+            /// The zone that was deleted.
             public let zoneID: CKRecordZone.ID
+            /// Why it was deleted, which decides what an app does with its copy.
             public let reason: Reason
 
+            /// Whether the user removed the app's data.
             @available(*, deprecated, message: "Use reason.")
             public var purged: Bool { reason == .purged }
 
@@ -35,7 +43,9 @@ extension CKDatabase {
 
     /// A change of a record.
     public enum RecordZoneChange {
+        /// A record that was created or changed.
         public struct Modification: Hashable, Sendable {
+            /// The record in its newest state, with the fields that were requested.
             public let record: CKRecord
 
             package init(record: CKRecord) {
@@ -43,8 +53,11 @@ extension CKDatabase {
             }
         }
 
+        /// A record that was deleted from the zone.
         public struct Deletion: Sendable, Hashable {
+            /// The ID that the record had.
             public let recordID: CKRecord.ID
+            /// The type that the record had; empty if the service does not send it.
             public let recordType: CKRecord.RecordType
 
             package init(recordID: CKRecord.ID, recordType: CKRecord.RecordType) {
@@ -54,11 +67,18 @@ extension CKDatabase {
         }
     }
 
+    /// One page of the zones that changed, with the change token to fetch the next one by.
+    ///
+    /// With `moreComing`, fetch again at once: the service has more changes.
     public typealias DatabaseChanges = (
         modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
         changeToken: CKServerChangeToken, moreComing: Bool
     )
 
+    /// One page of the changes in a zone, with the change token to fetch the next one by.
+    ///
+    /// The result of a record has an error if it could not be read or its asset is not available. With
+    /// `moreComing`, fetch again at once: the service has more changes.
     public typealias RecordZoneChanges = (
         modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
         deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool

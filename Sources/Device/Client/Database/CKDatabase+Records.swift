@@ -20,6 +20,10 @@ extension CKDatabase {
             .get()
     }
 
+    /// Deletes a record, whatever its change tag; deleting one that does not exist succeeds.
+    ///
+    /// - Returns: the given ID.
+    /// - Throws: the record's own error, such as `CKError.zoneNotFound` or `referenceViolation`.
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         try await modify([], [recordID]).deletions.only()
@@ -39,6 +43,7 @@ extension CKDatabase {
         byItem(try await session.records(for: recordIDs, desiredKeys: desiredKeys))
     }
 
+    /// The result of each record that was to be saved or deleted, by ID.
     public typealias RecordModifications = (
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>],
         deleteResults: [CKRecord.ID: Result<Void, any Error>]
@@ -90,7 +95,8 @@ extension CKDatabase {
             isAtomic: true, operationID: core.connection.world.makeUUID().uuidString)
     }
 
-    /// Has requests that were not answered never carried out, should they still arrive. What was carried out stays so.
+    /// Has requests that were not answered never carried out, should they still arrive. What was carried out
+    /// stays so.
     ///
     /// - Parameters:
     ///   - operationIDs: of requests to modify records or zones.
@@ -109,6 +115,7 @@ extension CKDatabase {
 
     // MARK: Queries
 
+    /// One page of a query's matches, in the query's order; the cursor is nil after the last page.
     public typealias QueryMatches = (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)],
         queryCursor: CKQueryOperation.Cursor?
@@ -138,6 +145,9 @@ extension CKDatabase {
         try await matches(cursor.search, desiredKeys, resultsLimit)
     }
 
+    /// Runs a query and fetches only its first page; there is no cursor for the rest.
+    ///
+    /// - Throws: also the first error of a single record.
     @available(
         *, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:)."
     )

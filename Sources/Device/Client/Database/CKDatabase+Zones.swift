@@ -8,13 +8,13 @@ extension CKDatabase {
         try await session.zones(for: [zoneID]).only().result.get()
     }
 
-    /// Creates a zone; it is not an error if the zone exists.
+    /// Creates a zone. It is not an error if the zone exists, unless its encryption scope is another one.
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         try await session.modifyZones(saving: [zone], deleting: []).saves.only().result.get()
     }
 
-    /// Deletes a zone and all its records permanently.
+    /// Deletes a zone and all its records permanently; in the shared database, leaves the zone's shares.
     @discardableResult
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         try await session.modifyZones(saving: [], deleting: [zoneID]).deletions.only().result.get()
@@ -23,21 +23,33 @@ extension CKDatabase {
 
     // MARK: Many zones
 
+    /// Fetches all zones of the database, with the default zone; the shared database has none.
+    ///
+    /// - Throws: also the first error of a single zone.
     public func allRecordZones() async throws -> [CKRecordZone] {
         try await session.zones().map { try $0.result.get() }
     }
 
+    /// Fetches zones; the errors of single ones are in their own results.
     public func recordZones(
         for zoneIDs: [CKRecordZone.ID]
     ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
         byItem(try await session.zones(for: zoneIDs))
     }
 
+    /// The result of each zone that was to be saved or deleted, by ID.
     public typealias RecordZoneModifications = (
         saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
         deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
     )
 
+    /// Creates and deletes zones; each succeeds or fails for itself.
+    ///
+    /// Creating a zone that exists and deleting one that does not exist succeed. In the shared database, deleting
+    /// a zone leaves its shares.
+    ///
+    /// - Throws: `CKError` when the request fails as a whole, such as `badDatabase` in the public database, and
+    ///   when zones are saved in the shared one.
     @discardableResult
     public func modifyRecordZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID]
@@ -45,7 +57,7 @@ extension CKDatabase {
         try await modifyZones(saving: zones, deleting: zoneIDs).results
     }
 
-    /// The same.
+    /// Saves and deletes zones in one request, which has a name.
     ///
     /// - Parameters:
     ///   - generations: which of the zones of their names are to be deleted; the others whichever they are.

@@ -3,12 +3,17 @@ import StratusRecords
 
 /// One of a container's three databases, as the signed-in user sees it.
 public final class CKDatabase: NSObject, Sendable {
+    /// The three databases of a container. The raw values are Apple's.
     public enum Scope: Int, Sendable {
+        /// The data of all users of the container, in one default zone.
         case `public` = 1
+        /// The user's own data, in the default zone and in custom zones.
         case `private` = 2
+        /// What other users share with the user: a view on their private databases.
         case shared = 3
     }
 
+    /// Which of the container's databases this is.
     public let databaseScope: CKDatabase.Scope
     let core: ContainerCore
     let defaults: OperationDefaults
@@ -69,6 +74,10 @@ public final class CKDatabase: NSObject, Sendable {
         try body(configured(configuration, group))
     }
 
+    /// Runs an asynchronous body with a copy of the database whose operations have these settings.
+    ///
+    /// - Parameter configuration: what it does not set stays as in this database; nil sets nothing.
+    /// - Parameter group: the group of the operations; nil keeps that of this database.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -96,5 +105,6 @@ extension CKDatabase.Scope {
     }
 }
 
+/// The name of `CKDatabase.Scope` in Swift 3.
 @available(*, deprecated, renamed: "CKDatabase.Scope")
 public typealias CKDatabaseScope = CKDatabase.Scope

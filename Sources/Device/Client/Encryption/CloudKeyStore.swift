@@ -84,8 +84,18 @@ extension CloudKeyStore {
 public struct CloudKeyStoreError: Error, Sendable {
     /// A constant sentence that says what happened and what to do.
     public var sentence: String
+    /// The path of the file that could not be read or written, or whose contents are not valid; empty where the store
+    /// has no files.
     public var path: String
+    /// The error of the file system, if there is one.
     public var cause: (any Error)?
+
+    /// Makes the error of an app's own store; its sentence becomes the message of the `CKError` that the app gets.
+    public init(sentence: String, path: String = "", cause: (any Error)? = nil) {
+        self.sentence = sentence
+        self.path = path
+        self.cause = cause
+    }
 }
 
 extension CloudKeyStoreError {

@@ -8,8 +8,10 @@ public struct CloudSignInPlace: Hashable, Sendable {
     public var service: String
     /// The app's API token, which belongs to a container and an environment.
     public var apiToken: String
+    /// The environment in which the user is signed in.
     public var environment: ContainerEnvironment
 
+    /// Makes the place of a sign-in.
     public init(service: String, apiToken: String, environment: ContainerEnvironment) {
         self.service = service
         self.apiToken = apiToken
@@ -37,6 +39,7 @@ public struct KeptSignIn: Hashable, Sendable {
     /// The token, a secret: anyone who has it can act as the user.
     public var webAuthToken: String
 
+    /// Makes a sign-in to store. ``FileKeyStore`` needs each value to be one line that is not empty.
     public init(id: String, userRecordName: String, webAuthToken: String) {
         self.id = id
         self.userRecordName = userRecordName
@@ -54,11 +57,14 @@ public struct KeptSignIn: Hashable, Sendable {
 
 /// The account that a key belongs to: a user in one environment of one container.
 public struct CloudKeyAccount: Hashable, Sendable {
+    /// The container's identifier, such as `iCloud.org.example.Trails`.
     public var container: String
+    /// The environment of the container; each has a key of its own.
     public var environment: ContainerEnvironment
     /// The user's record name.
     public var user: String
 
+    /// Makes the account of a user in one environment of a container.
     public init(container: String, environment: ContainerEnvironment, user: String) {
         self.container = container
         self.environment = environment

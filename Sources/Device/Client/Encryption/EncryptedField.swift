@@ -1,8 +1,11 @@
 /// A field whose values an app keeps in `encryptedValues`, in all records of a type.
 public struct EncryptedField: Hashable, Sendable {
+    /// The type of the records that have the field.
     public var recordType: String
+    /// The field's name.
     public var key: String
 
+    /// Names a field of all records of a type.
     public init(recordType: String, key: String) {
         self.recordType = recordType
         self.key = key

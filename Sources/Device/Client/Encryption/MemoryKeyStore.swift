@@ -16,6 +16,7 @@ public final class MemoryKeyStore: CloudKeyStore {
     private let accounts = Mutex<[CloudKeyAccount: Kept]>([:])
     private let fields = Mutex<[Container: Set<EncryptedField>]>([:])
 
+    /// Makes an empty store. It keeps no sign-ins: the person signs in at each start.
     public init() {}
 
     public func key(for account: CloudKeyAccount) -> [UInt8]? {

@@ -65,7 +65,9 @@ extension CKError {
 public struct RecordConflict: Sendable {
     /// Which version a field is taken from.
     public enum Side: Hashable, Sendable {
+        /// The client's version: what was to be saved.
         case client
+        /// The server's version: what the service has.
         case server
     }
 
@@ -76,6 +78,9 @@ public struct RecordConflict: Sendable {
     /// The record as the service has it.
     public var server: CKRecord
 
+    /// Makes a conflict of versions that the app has at hand, to merge them.
+    ///
+    /// - Parameter ancestor: nil when both sides created the record.
     public init(ancestor: CKRecord?, client: CKRecord, server: CKRecord) {
         self.ancestor = ancestor
         self.client = client

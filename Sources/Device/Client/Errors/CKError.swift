@@ -1,12 +1,19 @@
 import Foundation
 import StratusRecords
 
+/// The domain of ``CKError`` as an `NSError`.
 public let CKErrorDomain = "CKErrorDomain"
+/// The key of ``CKError/partialErrorsByItemID`` in the user info of `partialFailure`.
 public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
+/// The key of ``CKError/ancestorRecord`` in the user info of `serverRecordChanged`.
 public let CKRecordChangedErrorAncestorRecordKey = "AncestorRecord"
+/// The key of ``CKError/serverRecord`` in the user info of `serverRecordChanged`.
 public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
+/// The key of ``CKError/clientRecord`` in the user info of `serverRecordChanged`.
 public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
+/// The key of ``CKError/retryAfterSeconds`` in the user info: a number of seconds, at most a week.
 public let CKErrorRetryAfterKey = "CKRetryAfter"
+/// The key of a `true` in the user info of `zoneNotFound`, if the user reset encrypted data.
 public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 /// The key of ``CKError/lastIntactVersion`` in the user info of `changeTokenExpired`; not in
 /// CloudKit.
@@ -19,9 +26,15 @@ public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
 /// Sendable`: the values in ``userInfo`` are value types, errors and objects of this module, which
 /// are Sendable themselves.
 public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {
+    /// What went wrong; by it alone errors are compared.
     public let code: Code
+    /// The details of the error under the keys of Apple's framework, such as `NSLocalizedDescriptionKey` and
+    /// `NSUnderlyingErrorKey`.
     public let userInfo: [String: Any]
 
+    /// Makes an error with a code and its details.
+    ///
+    /// - Parameter userInfo: a description under `NSLocalizedDescriptionKey` becomes the error's message.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.code = code
         self.userInfo = userInfo
@@ -40,7 +53,7 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
-    /// With `serverRecordChanged`: the record that the client had changed.
+    /// With `serverRecordChanged`: the version of the record that the client's changes began from.
     public var ancestorRecord: CKRecord? {
         userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord
     }

@@ -8,6 +8,7 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The metadata of the shares to join, as fetched by their links; nil joins none.
     public var shareMetadatas: [CKShare.Metadata]?
 
     /// Called once for each share.
@@ -17,6 +18,7 @@ public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     var oldShareBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
 
+    /// Makes an operation that joins the shares of the given metadata.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init(operationID: UUID().uuidString)
         self.shareMetadatas = shareMetadatas

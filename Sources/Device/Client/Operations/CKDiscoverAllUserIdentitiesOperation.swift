@@ -8,7 +8,9 @@ public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// Called once for each person who was found; with Stratus's service, never.
     public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?
+    /// Called once at the end; fails only if the operation failed as a whole.
     public var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
 
     override func perform() async throws {

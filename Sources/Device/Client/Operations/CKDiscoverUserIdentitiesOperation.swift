@@ -8,12 +8,15 @@ public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Se
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The addresses, phone numbers and user records to look up. Empty by default, which finds nobody.
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
 
     /// Called once for each person who was found.
     public var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    /// Succeeds unless the operation failed as a whole; a failed lookup counts as a person not found.
     public var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)?
 
+    /// Makes an operation that looks people up.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init(operationID: UUID().uuidString)
         self.userIdentityLookupInfos = userIdentityLookupInfos

@@ -12,7 +12,10 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
     /// Whether the operation continues until there are no more changes.
     public var fetchAllChanges = true
 
+    /// Called for each zone that was created, or in which something changed.
     public var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
+    /// Called for each zone that is no longer in the database, also if it was purged or reset, when the block for
+    /// that is not set.
     public var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)?
     /// Called instead of ``recordZoneWithIDWasDeletedBlock`` for zones that the user purged.
     public var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
@@ -22,12 +25,17 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
         ((CKRecordZone.ID) -> Void)?
     /// Called after each answer except the last.
     public var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
+    /// Called once at the end, with the newest change token and whether there are more changes to fetch, or with
+    /// the error of the operation as a whole.
     public var fetchDatabaseChangesResultBlock:
         ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
 
     var oldChangesBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
     private var last: (token: CKServerChangeToken, moreComing: Bool)?
 
+    /// Makes an operation that fetches the zones that changed since a token.
+    ///
+    /// - Parameter previousServerChangeToken: nil starts from the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init(operationID: UUID().uuidString)
         self.previousServerChangeToken = previousServerChangeToken

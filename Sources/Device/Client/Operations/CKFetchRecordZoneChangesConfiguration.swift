@@ -18,6 +18,9 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
         self.state = Mutex(state)
     }
 
+    /// Makes the settings of one zone; by default, all fields of all records, from the beginning.
+    ///
+    /// - Parameter resultsLimit: nil, as 0, lets the service decide.
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil
@@ -69,5 +72,6 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
     }
 }
 
+/// The older name of the settings, which Apple's SDK deprecates.
 @available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation.ZoneConfiguration")
 public typealias CKFetchRecordZoneChangesOptions = CKFetchRecordZoneChangesConfiguration

@@ -8,6 +8,7 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
     /// The zones to fetch; nil fetches all zones of the database.
     public var recordZoneIDs: [CKRecordZone.ID]?
 
+    /// Called once for each zone.
     public var perRecordZoneResultBlock:
         ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
@@ -16,11 +17,13 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
     var oldItemsBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
     private var results: [DatabaseSession.FetchedZone] = []
 
+    /// Makes an operation that fetches zones by ID.
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
         self.init(operationID: UUID().uuidString)
         self.recordZoneIDs = recordZoneIDs
     }
 
+    /// Makes an operation that fetches all zones of its database.
     public class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
         CKFetchRecordZonesOperation(operationID: UUID().uuidString)
     }

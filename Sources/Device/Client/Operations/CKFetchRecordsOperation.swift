@@ -5,6 +5,8 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The records to fetch; nil fetches none. More than the service takes in one request fail with
+    /// `CKError.limitExceeded`.
     public var recordIDs: [CKRecord.ID]?
     /// The fields to fetch; nil fetches all, an empty list only the system's.
     public var desiredKeys: [CKRecord.FieldKey]?
@@ -22,6 +24,7 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
     var isForCurrentUser = false
     private var results: [DatabaseSession.FetchedRecord] = []
 
+    /// Makes an operation that fetches records by ID.
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init(operationID: UUID().uuidString)
         self.recordIDs = recordIDs

@@ -9,6 +9,7 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The links of the shares, such as `https://cloud.example.org/share/…`; nil fetches nothing.
     public var shareURLs: [URL]?
     /// Whether to fetch the root record too; the share of a whole zone has none.
     public var shouldFetchRootRecord = false
@@ -22,6 +23,7 @@ public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendab
 
     var oldMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
 
+    /// Makes an operation that fetches the metadata of the shares behind the given links.
     public convenience init(shareURLs: [URL]) {
         self.init(operationID: UUID().uuidString)
         self.shareURLs = shareURLs

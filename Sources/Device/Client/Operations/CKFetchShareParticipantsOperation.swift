@@ -8,6 +8,7 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The addresses, phone numbers and user records to look up; nil looks up nobody.
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
 
     /// Called once for each lookup.
@@ -18,6 +19,7 @@ public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Se
 
     var oldParticipantBlock: ((CKShare.Participant) -> Void)?
 
+    /// Makes an operation that looks people up as participants.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init(operationID: UUID().uuidString)
         self.userIdentityLookupInfos = userIdentityLookupInfos

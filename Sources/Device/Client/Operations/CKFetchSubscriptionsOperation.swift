@@ -8,6 +8,8 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
     /// The subscriptions to fetch; nil fetches all.
     public var subscriptionIDs: [CKSubscription.ID]?
 
+    /// Called once for each subscription in ``subscriptionIDs``, or for each of the user's when all
+    /// are fetched. `CKError.unknownItem` means that the user has no subscription with the ID.
     public var perSubscriptionResultBlock:
         ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
@@ -16,11 +18,13 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
     var oldItemsBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
     private var results: [DatabaseSession.FetchedSubscription] = []
 
+    /// Makes an operation that fetches the user's subscriptions with these IDs.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init(operationID: UUID().uuidString)
         self.subscriptionIDs = subscriptionIDs
     }
 
+    /// Makes an operation that fetches all subscriptions of the user in its database.
     public class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
         CKFetchSubscriptionsOperation(operationID: UUID().uuidString)
     }

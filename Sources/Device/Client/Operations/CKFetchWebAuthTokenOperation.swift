@@ -11,11 +11,13 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
     /// `CKError.notAuthenticated`.
     public var apiToken: String?
 
+    /// Called once at the end with the web-auth token, or with the error of the operation.
     public var fetchWebAuthTokenResultBlock: ((Result<String, any Error>) -> Void)?
 
     var oldTokenBlock: ((String?, (any Error)?) -> Void)?
     private var token: String?
 
+    /// Makes an operation that fetches a token for clients that use this API token.
     public convenience init(apiToken: String) {
         self.init(operationID: UUID().uuidString)
         self.apiToken = apiToken

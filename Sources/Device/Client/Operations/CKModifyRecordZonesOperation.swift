@@ -6,11 +6,18 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The zones to create; saving a zone that exists succeeds.
+    ///
+    /// Only the private database takes them: in another one the operation fails with
+    /// `CKError.badDatabase`.
     public var recordZonesToSave: [CKRecordZone]?
     /// The zones to delete permanently, with all their records.
     public var recordZoneIDsToDelete: [CKRecordZone.ID]?
 
+    /// Called once for each zone to save, with the zone as the service has it.
     public var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)?
+    /// Called once for each zone to delete. In the private database, deleting a zone that does not
+    /// exist succeeds.
     public var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
     public var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)?
@@ -18,6 +25,7 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
     var oldItemsBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
     private var outcome = ZonesModification()
 
+    /// Makes an operation that saves and deletes zones; both lists can be set later.
     public convenience init(
         recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil
     ) {

@@ -19,9 +19,18 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
         case allKeys = 2
     }
 
+    /// The records to save, of any zones of the database. Those that are saved take the service's
+    /// answer, such as the new change tag.
     public var recordsToSave: [CKRecord]?
+    /// The records to delete. Records that refer to them with `.deleteSelf` are deleted with them.
     public var recordIDsToDelete: [CKRecord.ID]?
+    /// How a save treats newer records on the service; `.ifServerRecordUnchanged` by default.
+    ///
+    /// The participants of a share are always saved by that default.
     public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
+    /// Whether a failed item fails all others of its custom zone, with
+    /// `CKError.batchRequestFailed`; true by default. The service saves items of the default zone
+    /// one by one.
     public var isAtomic = true
     /// Has no effect: the protocol does not transmit it, so zone fetches do not return it.
     public var clientChangeTokenData: Data?
@@ -41,6 +50,7 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
     var oldItemsBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
     private var outcome = RecordsModification()
 
+    /// Makes an operation that saves and deletes records; both lists can be set later.
     public convenience init(
         recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil
     ) {
@@ -105,5 +115,6 @@ extension Result<Void, any Error> {
     }
 }
 
+/// The older name of ``CKModifyRecordsOperation/RecordSavePolicy``.
 @available(*, deprecated, renamed: "CKModifyRecordsOperation.RecordSavePolicy")
 public typealias CKRecordSavePolicy = CKModifyRecordsOperation.RecordSavePolicy

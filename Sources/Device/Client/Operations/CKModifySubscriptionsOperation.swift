@@ -5,11 +5,19 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The subscriptions to save; one with the ID of a stored subscription replaces it.
+    ///
+    /// A query subscription that is equal to a stored one except for its ID fails with
+    /// `CKError.serverRejectedRequest`.
     public var subscriptionsToSave: [CKSubscription]?
+    /// The subscriptions to delete; one that does not exist fails with `CKError.unknownItem`.
     public var subscriptionIDsToDelete: [CKSubscription.ID]?
 
+    /// Called once for each subscription to save. One whose predicate CloudKit does not support
+    /// fails with `CKError.invalidArguments`.
     public var perSubscriptionSaveBlock:
         ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)?
+    /// Called once for each ID in ``subscriptionIDsToDelete``.
     public var perSubscriptionDeleteBlock: ((CKSubscription.ID, Result<Void, any Error>) -> Void)?
     /// Succeeds unless the operation failed as a whole.
     public var modifySubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)?
@@ -17,6 +25,7 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
     var oldItemsBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
     private var outcome = SubscriptionsModification()
 
+    /// Makes an operation that saves and deletes subscriptions; both lists can be set later.
     public convenience init(
         subscriptionsToSave: [CKSubscription]? = nil,
         subscriptionIDsToDelete: [CKSubscription.ID]? = nil

@@ -1,30 +1,39 @@
 import Foundation
 
 extension CKOperation {
+    /// The container of the operation; nil means `CKContainer.default()`. See
+    /// ``CKOperationConfiguration/container``.
     @available(*, deprecated, message: "Use configuration.container.")
     public var container: CKContainer? {
         get { configuration.container }
         set { configuration.container = newValue }
     }
 
+    /// Has no effect on Linux; see ``CKOperationConfiguration/allowsCellularAccess``.
     @available(*, deprecated, message: "Use configuration.allowsCellularAccess.")
     public var allowsCellularAccess: Bool {
         get { configuration.allowsCellularAccess }
         set { configuration.allowsCellularAccess = newValue }
     }
 
+    /// Whether a later process can continue the operation; false by default. See
+    /// ``CKOperationConfiguration/isLongLived``.
     @available(*, deprecated, message: "Use configuration.isLongLived.")
     public var isLongLived: Bool {
         get { configuration.isLongLived }
         set { configuration.isLongLived = newValue }
     }
 
+    /// Seconds that one request may take; 60 by default. See
+    /// ``CKOperationConfiguration/timeoutIntervalForRequest``.
     @available(*, deprecated, message: "Use configuration.timeoutIntervalForRequest.")
     public var timeoutIntervalForRequest: TimeInterval {
         get { configuration.timeoutIntervalForRequest }
         set { configuration.timeoutIntervalForRequest = newValue }
     }
 
+    /// Seconds that the operation may take with all its requests; -1 means no limit. See
+    /// ``CKOperationConfiguration/timeoutIntervalForResource``.
     @available(*, deprecated, message: "Use configuration.timeoutIntervalForResource.")
     public var timeoutIntervalForResource: TimeInterval {
         get { configuration.timeoutIntervalForResource }
@@ -52,6 +61,7 @@ extension CKAcceptSharesOperation {
 }
 
 extension CKDiscoverAllUserIdentitiesOperation {
+    /// Called once at the end; the error is nil unless the operation failed as a whole.
     @available(*, deprecated, message: "Use discoverAllUserIdentitiesResultBlock.")
     public var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
         get { oldCompletionBlock }
@@ -60,6 +70,7 @@ extension CKDiscoverAllUserIdentitiesOperation {
 }
 
 extension CKDiscoverUserIdentitiesOperation {
+    /// Called once at the end; the error is nil unless the operation failed as a whole.
     @available(*, deprecated, message: "Use discoverUserIdentitiesResultBlock.")
     public var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
         get { oldCompletionBlock }
@@ -68,6 +79,8 @@ extension CKDiscoverUserIdentitiesOperation {
 }
 
 extension CKFetchDatabaseChangesOperation {
+    /// Called once at the end with the last change token, whether more changes follow, and the
+    /// error. The token is nil when no changes were fetched.
     @available(*, deprecated, message: "Use fetchDatabaseChangesResultBlock.")
     public var fetchDatabaseChangesCompletionBlock:
         ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
@@ -78,6 +91,7 @@ extension CKFetchDatabaseChangesOperation {
 }
 
 extension CKFetchRecordZoneChangesOperation {
+    /// The settings of each zone: the same as ``configurationsByRecordZoneID``.
     @available(*, deprecated, renamed: "configurationsByRecordZoneID")
     public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
         get { configurationsByRecordZoneID }
@@ -91,6 +105,8 @@ extension CKFetchRecordZoneChangesOperation {
         set { oldRecordBlock = newValue }
     }
 
+    /// Called once for each zone with its change token, nil for the client's token data, whether
+    /// more changes follow, and its error. The token is nil when the zone failed.
     @available(*, deprecated, message: "Use recordZoneFetchResultBlock.")
     public var recordZoneFetchCompletionBlock:
         ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
@@ -108,6 +124,8 @@ extension CKFetchRecordZoneChangesOperation {
 }
 
 extension CKFetchRecordZonesOperation {
+    /// Called at the end with the zones that were fetched; the error is `partialFailure` when
+    /// single zones failed.
     @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
     public var fetchRecordZonesCompletionBlock:
         (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
@@ -167,6 +185,8 @@ extension CKFetchShareParticipantsOperation {
 }
 
 extension CKFetchSubscriptionsOperation {
+    /// Called at the end with the subscriptions that were fetched; the error is `partialFailure`
+    /// when single ones failed.
     @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
     public var fetchSubscriptionCompletionBlock:
         (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
@@ -177,6 +197,7 @@ extension CKFetchSubscriptionsOperation {
 }
 
 extension CKFetchWebAuthTokenOperation {
+    /// Called at the end with the web-auth token, or with nil and the error.
     @available(*, deprecated, message: "Use fetchWebAuthTokenResultBlock.")
     public var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
         get { oldTokenBlock }
@@ -185,6 +206,8 @@ extension CKFetchWebAuthTokenOperation {
 }
 
 extension CKModifyRecordZonesOperation {
+    /// Called at the end with the zones that were saved and the IDs of those that were deleted; the
+    /// error is `partialFailure` when single zones failed.
     @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
     public var modifyRecordZonesCompletionBlock:
         (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
@@ -213,6 +236,8 @@ extension CKModifyRecordsOperation {
 }
 
 extension CKModifySubscriptionsOperation {
+    /// Called at the end with the subscriptions that were saved and the IDs of those that were
+    /// deleted; the error is `partialFailure` when single ones failed.
     @available(*, deprecated, message: "Use modifySubscriptionsResultBlock.")
     public var modifySubscriptionsCompletionBlock:
         (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
@@ -230,6 +255,8 @@ extension CKQueryOperation {
         set { oldRecordBlock = newValue }
     }
 
+    /// Called at the end with the cursor of the next page, which is nil after the last one; the
+    /// error is `partialFailure` when single records failed.
     @available(*, deprecated, message: "Use queryResultBlock.")
     public var queryCompletionBlock: ((Cursor?, (any Error)?) -> Void)? {
         get { oldCursorBlock }

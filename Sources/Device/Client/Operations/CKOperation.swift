@@ -11,7 +11,9 @@ import Synchronization
 /// `@unchecked Sendable`: what changes while it runs is behind `lifecycle`; the settings and
 /// blocks that subclasses declare are set before it is enqueued, and only read afterwards.
 public class CKOperation: Operation, @unchecked Sendable {
+    /// The ID of an operation: a UUID as text.
     public typealias ID = String
+    /// The settings of an operation; see ``CKOperationConfiguration``.
     public typealias Configuration = CKOperationConfiguration
 
     private struct Lifecycle {
@@ -29,6 +31,10 @@ public class CKOperation: Operation, @unchecked Sendable {
     private let lifecycle = Mutex(Lifecycle())
     let callbackQueue = DispatchQueue(label: "stratus.operation.callbacks")
 
+    /// The ID of the operation: a new UUID, or the former one if the operation was restored.
+    ///
+    /// Requests that change records or zones contain it, so that the service applies a repeated
+    /// request only once.
     public let operationID: CKOperation.ID
 
     public override convenience init() {
@@ -51,6 +57,8 @@ public class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
+    /// The group whose default configuration applies to settings that the operation does not have;
+    /// nil by default. Groups are not sent to the service.
     public var group: CKOperationGroup? {
         get { lifecycle.withLock { $0.group } }
         set { lifecycle.withLock { $0.group = newValue } }
@@ -118,8 +126,11 @@ public class CKOperation: Operation, @unchecked Sendable {
         queue.addOperation(self)
     }
 
+    /// Always true: the operation runs in a task, not on the thread that starts it.
     public override var isAsynchronous: Bool { true }
+    /// True from ``start()`` until the result block has returned.
     public override var isExecuting: Bool { lifecycle.withLock { $0.isExecuting } }
+    /// True once the result block has returned; `completionBlock` is called after that.
     public override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
 
     /// Does nothing when the operation has finished. Source: Apple's page "start()" of `Operation`.
@@ -142,6 +153,11 @@ public class CKOperation: Operation, @unchecked Sendable {
         if isCancelled { task.cancel() }
     }
 
+    /// Cancels the operation: item blocks that were not called yet are skipped, and the result
+    /// block receives `CKError.operationCancelled`.
+    ///
+    /// Changes that the service has applied already are not undone. An operation that has its
+    /// result is not affected.
     public override func cancel() {
         super.cancel()
         lifecycle.withLock { $0.task }?.cancel()

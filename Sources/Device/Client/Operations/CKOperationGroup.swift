@@ -5,13 +5,21 @@ import Synchronization
 public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
     /// How much data the group is expected to transfer.
     public enum TransferSize: Int, Sendable {
+        /// The app has no estimate.
         case unknown = 0
+        /// Less than 1 megabyte.
         case kilobytes
+        /// 1 to 10 megabytes.
         case megabytes
+        /// 10 to 100 megabytes.
         case tensOfMegabytes
+        /// 100 megabytes to 1 gigabyte.
         case hundredsOfMegabytes
+        /// 1 to 10 gigabytes.
         case gigabytes
+        /// 10 to 100 gigabytes.
         case tensOfGigabytes
+        /// 100 gigabytes or more.
         case hundredsOfGigabytes
     }
 
@@ -23,6 +31,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
         var configuration = CKOperationConfiguration.Values()
     }
 
+    /// The ID of the group: a new UUID as text, or the former one if the group was unarchived.
     public let operationGroupID: String
     private let state: Mutex<State>
 
@@ -43,21 +52,26 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     var defaultValues: CKOperationConfiguration.Values { state.withLock { $0.configuration } }
 
+    /// What the group is for, in the app's words; nil by default. Not sent to the service.
     public var name: String? {
         get { state.withLock { $0.name } }
         set { state.withLock { $0.name = newValue } }
     }
 
+    /// The number of items that the group is about, as the app counts them; 0 by default. Not sent
+    /// to the service.
     public var quantity: Int {
         get { state.withLock { $0.quantity } }
         set { state.withLock { $0.quantity = newValue } }
     }
 
+    /// How much data the app expects to send; `.unknown` by default. An estimate without effect.
     public var expectedSendSize: TransferSize {
         get { state.withLock { $0.expectedSendSize } }
         set { state.withLock { $0.expectedSendSize = newValue } }
     }
 
+    /// How much data the app expects to receive; `.unknown` by default. An estimate without effect.
     public var expectedReceiveSize: TransferSize {
         get { state.withLock { $0.expectedReceiveSize } }
         set { state.withLock { $0.expectedReceiveSize = newValue } }
@@ -130,5 +144,6 @@ extension CKOperationConfiguration.Values {
     }
 }
 
+/// The older name of ``CKOperationGroup/TransferSize``.
 @available(*, deprecated, renamed: "CKOperationGroup.TransferSize")
 public typealias CKOperationGroupTransferSize = CKOperationGroup.TransferSize

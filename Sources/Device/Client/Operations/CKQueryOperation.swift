@@ -8,17 +8,22 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The position after a page of a query; see ``CKQueryCursor``.
     public typealias Cursor = CKQueryCursor
 
     /// A results limit that lets the service decide.
     public class var maximumResults: Int { 0 }
 
+    /// The query whose first page is fetched. Without it and without ``cursor``, the operation
+    /// fails with `CKError.invalidArguments`.
     public var query: CKQuery?
     /// When set, ``query`` and ``zoneID`` are ignored.
     public var cursor: Cursor?
     /// The zone to search; nil searches all zones of the private or public database. The shared
     /// database needs a zone.
     public var zoneID: CKRecordZone.ID?
+    /// The maximum number of matches in the page, ``maximumResults`` by default. The service may
+    /// have a lower limit.
     public var resultsLimit = CKQueryOperation.maximumResults
     /// The fields to fetch; nil fetches all, an empty list only the system's.
     public var desiredKeys: [CKRecord.FieldKey]?
@@ -32,11 +37,13 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     var oldCursorBlock: ((Cursor?, (any Error)?) -> Void)?
     private var nextCursor: Cursor?
 
+    /// Makes an operation that fetches the first page of a query.
     public convenience init(query: CKQuery) {
         self.init(operationID: UUID().uuidString)
         self.query = query
     }
 
+    /// Makes an operation that fetches the page after the one that the cursor came from.
     public convenience init(cursor: Cursor) {
         self.init(operationID: UUID().uuidString)
         self.cursor = cursor
@@ -84,5 +91,6 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 }
 
+/// The older name of ``CKQueryOperation/maximumResults``.
 @available(*, deprecated, renamed: "CKQueryOperation.maximumResults")
 public let CKQueryOperationMaximumResults = CKQueryOperation.maximumResults

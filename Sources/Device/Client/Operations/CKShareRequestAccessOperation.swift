@@ -18,6 +18,8 @@ public final class CKShareRequestAccessOperation: CKOperation, @unchecked Sendab
     // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
     // and the rest is touched only while it performs.
 
+    /// The links of the shares; nil requests nothing. A URL that is not a share's link fails alone,
+    /// with `CKError.invalidArguments`.
     public var shareURLs: [URL]?
 
     /// Called once for each link.
@@ -25,6 +27,7 @@ public final class CKShareRequestAccessOperation: CKOperation, @unchecked Sendab
     /// Succeeds unless the operation failed as a whole.
     public var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)?
 
+    /// Makes an operation that requests access to the shares behind these links.
     public convenience init(shareURLs: [URL]) {
         self.init(operationID: UUID().uuidString)
         self.shareURLs = shareURLs

@@ -11,8 +11,13 @@ import Foundation
 ///
 /// Not Sendable, because Foundation on Linux declares every sort descriptor so.
 public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
+    /// The place from which distances are measured.
     public let relativeLocation: CLLocation
 
+    /// Makes a descriptor that sorts by the distance between a field and a place.
+    ///
+    /// - Parameter key: the name of a field whose values are of type `CLLocation`.
+    /// - Parameter relativeLocation: the place from which distances are measured.
     public init(key: String, relativeLocation: CLLocation) {
         self.relativeLocation = relativeLocation
         super.init(keyPath: \SortKeyProbe[key], ascending: true)

@@ -5,9 +5,14 @@ import Foundation
 /// `@unchecked Sendable`: the predicate is never changed; the sort descriptors are set before the
 /// query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    /// The type of the records to find. `CKRecord.SystemType.userRecord` cannot be queried.
     public let recordType: CKRecord.RecordType
     /// Held by reference: on Linux, copying a compound predicate loses its parts.
     public let predicate: NSPredicate
+    /// The order of the matches, by sortable fields; nil leaves the order to the service.
+    ///
+    /// A query with a descriptor that was made with a key path, which names no field, fails with
+    /// `CKError.invalidArguments`.
     public var sortDescriptors: [NSSortDescriptor]?
 
     /// - Parameter predicate: made from a format string, compounded of such, or

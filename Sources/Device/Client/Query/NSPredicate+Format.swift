@@ -21,6 +21,10 @@ extension PredicateWriting where Self == NSPredicate {
         self = FormatPredicate(PredicateParser.parse(predicateFormat, arguments))
     }
 
+    /// Makes a predicate from a format string and an array of its arguments; nil means that there
+    /// are none.
+    ///
+    /// - Precondition: as for ``init(format:_:)``.
     public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
         self = FormatPredicate(PredicateParser.parse(predicateFormat, arguments ?? []))
     }

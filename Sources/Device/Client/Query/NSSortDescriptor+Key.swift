@@ -4,6 +4,11 @@ import Foundation
 // key path of a type of this module, from which it can be read again.
 
 extension NSSortDescriptor {
+    /// Makes a descriptor that sorts by a field.
+    ///
+    /// - Parameter key: the name of the field; a query without one fails with
+    ///   `CKError.invalidArguments`.
+    /// - Parameter ascending: whether the smallest value comes first.
     public convenience init(key: String?, ascending: Bool) {
         self.init(keyPath: \SortKeyProbe[key ?? ""], ascending: ascending)
     }
@@ -27,5 +32,6 @@ extension SortKeyTelling where Self: NSSortDescriptor {
 
 /// A type whose subscript returns the key itself.
 public struct SortKeyProbe {
+    /// The key itself: a key path of the subscript contains its key.
     public subscript(key: String) -> String { key }
 }

@@ -3,6 +3,7 @@
 
     // Key-value coding, which NSObject has on Apple's platforms but not on Linux.
     extension CKRecord {
+        /// The value of a field, as ``object(forKey:)`` gives it; nil if there is none.
         public func value(forKey key: FieldKey) -> Any? {
             object(forKey: key)
         }
@@ -14,6 +15,7 @@
             set(value, forKey: key)
         }
 
+        /// Sets fields, each as ``setValue(_:forKey:)`` does; NSNull removes a field.
         public func setValuesForKeys(_ keyedValues: [FieldKey: Any]) {
             for (key, value) in keyedValues {
                 setValue(value, forKey: key)

@@ -16,33 +16,58 @@ import Synchronization
 public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopying,
     CKRecordKeyValueSetting, Sequence, @unchecked Sendable
 {
+    /// The ID of a record; see ``CKRecordID``.
     public typealias ID = CKRecordID
+    /// A reference from a record to another one; see ``CKReference``.
     public typealias Reference = CKReference
+    /// The name of a record type: an ASCII letter, then letters, digits and underscores, 255 at
+    /// most.
     public typealias RecordType = String
+    /// The name of a field; the rule is that of record types, except for the system's fields.
     public typealias FieldKey = String
 
     /// What happens to the record that has a reference when its target is deleted.
     public enum ReferenceAction: UInt, Sendable {
+        /// Nothing happens: the reference stays, and its target need not exist.
         case none = 0
+        /// The record is deleted with the target.
+        ///
+        /// The target must exist or be saved in the same operation; otherwise saving fails with
+        /// `CKError.referenceViolation`. At most 750 such references may have one target.
         case deleteSelf = 1
     }
 
+    /// The record types that exist in every container.
     public enum SystemType {
+        /// The type of the record that each user has in the public and in the private database.
+        ///
+        /// Only the user can change it, and nobody can create, delete or query such records.
         public static let userRecord: RecordType = "Users"
+        /// The type of a ``CKShare``.
         public static let share: RecordType = "cloudkit.share"
     }
 
+    /// The names of a record's system fields in predicates and sort descriptors.
     public enum SystemFieldKey {
+        /// The record's ID; queries also accept `recordID` and `recordName`.
         public static let recordID: FieldKey = "___recordID"
+        /// The user who created the record; queries also accept `creatorUserRecordID`.
         public static let creatorUserRecordID: FieldKey = "___createdBy"
+        /// When the record was first saved; queries also accept `creationDate`.
         public static let creationDate: FieldKey = "___createTime"
+        /// The user who saved the record last; queries also accept `lastModifiedUserRecordID`.
         public static let lastModifiedUserRecordID: FieldKey = "___modifiedBy"
+        /// When the record was last saved; queries also accept `modificationDate`.
         public static let modificationDate: FieldKey = "___modTime"
+        /// The reference to the record's parent in a sharing hierarchy.
         public static let parent: FieldKey = "___parent"
+        /// The reference to the share whose root is the record.
         public static let share: FieldKey = "___share"
     }
 
+    /// The name of the record's type, which never changes.
     public let recordType: RecordType
+    /// The ID of the record: its zone, and its name in the zone.
     public let recordID: CKRecord.ID
     let state: Mutex<RecordState>
 
@@ -74,6 +99,9 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
             || scalar.properties.numericType != nil
     }
 
+    /// Makes a record with a new name in a zone.
+    ///
+    /// - Precondition: as for ``init(recordType:recordID:)``.
     @available(*, deprecated, renamed: "init(recordType:recordID:)")
     public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
@@ -83,8 +111,12 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     // MARK: What the service knows
 
+    /// The version of the record that was last fetched or saved, an opaque text; nil before it was
+    /// saved. The default save policy detects conflicts by it.
     public var recordChangeTag: String? { state.withLock { $0.changeTag } }
+    /// When the record was first saved, by the service's clock; nil before that.
     public var creationDate: Date? { state.withLock { $0.creationDate } }
+    /// When the record was last saved, by the service's clock; nil before it was saved.
     public var modificationDate: Date? { state.withLock { $0.modificationDate } }
 
     /// The user who created the record; nil before it was saved.
@@ -115,10 +147,16 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         }
     }
 
+    /// Sets the record above this one in a sharing hierarchy; nil removes it.
+    ///
+    /// The parent must exist or be saved in the same operation; otherwise saving fails with
+    /// `CKError.referenceViolation`.
     public func setParent(_ parentRecord: CKRecord?) {
         parent = parentRecord.map { CKReference(record: $0, action: .none) }
     }
 
+    /// Sets the record above this one by its ID; nil removes it. The rules are those of
+    /// ``setParent(_:)``.
     public func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKReference(recordID: $0, action: .none) }
     }

@@ -7,6 +7,7 @@ public final class CKRecordID: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The name: 1 to 255 ASCII characters without a leading underscore, except for the service's
     /// own records.
     public let recordName: String
+    /// The zone that the record is in.
     public let zoneID: CKRecordZone.ID
 
     /// - Parameter recordName: 1 to 255 ASCII characters without a leading underscore; another name

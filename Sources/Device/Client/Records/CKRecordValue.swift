@@ -12,6 +12,7 @@ public protocol CKRecordValueProtocol {}
 /// platforms has `"Alps" as CKRecordValue`.
 public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
 
+/// The name of ``__CKRecordObjCValue`` in Apple's API and in apps.
 public typealias CKRecordValue = __CKRecordObjCValue
 
 extension String: CKRecordValueProtocol {}
@@ -67,10 +68,15 @@ extension CLLocation: __CKRecordObjCValue {}
 
 /// An object with named values, such as a record.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
+    /// The value of a field; nil if it has none.
     func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValue)?
+    /// Sets the value of a field; nil removes it.
     func setObject(_ object: (any CKRecordValue)?, forKey key: CKRecord.FieldKey)
+    /// The names of the fields that have a value.
     func allKeys() -> [CKRecord.FieldKey]
+    /// The names of the fields that were set or removed since the object was fetched or saved.
     func changedKeys() -> [CKRecord.FieldKey]
+    /// The value of a field, as ``object(forKey:)`` gives it; setting nil removes it.
     subscript(key: CKRecord.FieldKey) -> (any CKRecordValue)? { get set }
 }
 
@@ -90,6 +96,7 @@ extension CKRecordKeyValueSetting {
         set { setObject(objectForm(newValue), forKey: key) }
     }
 
+    /// The value of a field, of any type that a field can hold; setting nil removes it.
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key) }
         set { setObject(objectForm(newValue), forKey: key) }

@@ -2,18 +2,27 @@ import Foundation
 
 /// A reference from a record to another one in the same database. `CKRecord.Reference` in code.
 public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The ID of the target.
+    ///
+    /// The target must be in the zone of the record that has the reference; otherwise saving fails
+    /// with `CKError.invalidArguments`.
     public let recordID: CKRecord.ID
+    /// What happens to the record that has the reference when the target is deleted. Predicates
+    /// ignore it.
     public let action: CKRecord.ReferenceAction
 
+    /// Makes a reference to the record with an ID.
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
         self.recordID = recordID
         self.action = action
     }
 
+    /// Makes a reference to a record, of which it contains only the ID.
     public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
         self.init(recordID: record.recordID, action: action)
     }
 
+    /// The older name of ``action``.
     @available(*, deprecated, renamed: "action")
     public var referenceAction: CKRecord.ReferenceAction { action }
 

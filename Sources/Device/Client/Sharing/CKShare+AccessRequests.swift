@@ -19,7 +19,9 @@ import StratusWire
 /// as another user ends the process, where Apple's platforms raise an exception. Source: Apple's
 /// page of `CKShare`.
 extension CKShare {
+    /// A person who requests access to a share; see ``CKShareAccessRequester``.
     public typealias AccessRequester = CKShareAccessRequester
+    /// A person who may not request access to a share; see ``CKShareBlockedIdentity``.
     public typealias BlockedIdentity = CKShareBlockedIdentity
 
     /// Whether people who are not invited may request access; false by default.

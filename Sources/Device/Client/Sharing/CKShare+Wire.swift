@@ -3,9 +3,11 @@ import StratusWire
 extension CKShare {
     /// Whether a participant has accepted the invitation.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
+        /// The service did not say whether the participant has accepted.
         case unknown = 0
         /// Invited.
         case pending = 1
+        /// Joined the share.
         case accepted = 2
         /// Left, or was removed.
         case removed = 3
@@ -13,15 +15,21 @@ extension CKShare {
 
     /// What a participant may do with the shared records.
     public enum ParticipantPermission: Int, Sendable {
+        /// The service did not say what the participant may do.
         case unknown = 0
+        /// No access to the shared records.
         case none = 1
+        /// May read the shared records.
         case readOnly = 2
+        /// May read, add, change and delete shared records; only the owner can delete the root.
         case readWrite = 3
     }
 
     /// The role of a participant in a share.
     public enum ParticipantRole: Int, Sendable {
+        /// The service did not say which role the participant has.
         case unknown = 0
+        /// Owns the zone and the share.
         case owner = 1
         /// Invited by name, and may invite and remove others; the owner gives the role.
         case administrator = 2
@@ -34,9 +42,13 @@ extension CKShare {
     /// The older form of ``ParticipantRole``, without administrators.
     @available(*, deprecated, message: "Use CKShare.ParticipantRole.")
     public enum ParticipantType: Int, Sendable {
+        /// The service did not say which role the participant has.
         case unknown = 0
+        /// Owns the zone and the share.
         case owner = 1
+        /// Invited by name; an administrator reads as one too.
         case privateUser = 3
+        /// Joined by the link of a public share.
         case publicUser = 4
     }
 }

@@ -25,11 +25,17 @@ public let CKRecordNameZoneWideShare = ShareDictionary.zoneShareName
 /// `@unchecked Sendable` as every record: its mutable state is in the mutex of `CKRecord`, and
 /// participants have their own.
 public final class CKShare: CKRecord, @unchecked Sendable {
+    /// The owner of a share, or a person who was invited or joined; see ``CKShareParticipant``.
     public typealias Participant = CKShareParticipant
+    /// The metadata of the share behind a link; see ``CKShareMetadata``.
     public typealias Metadata = CKShareMetadata
 
+    /// The keys of the values that describe a share to people; apps set them on the share.
     public enum SystemFieldKey {
+        /// The key of the title of the shared item, a string that is also part of the share's link.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
+        /// The key of a picture of the shared item, as the `Data` of an image file; it is only
+        /// stored.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
         /// The key of the type of the shared item, a name that the app chooses.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
@@ -52,6 +58,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
+    /// Shares a record and its descendants by `parent`, under a new name in the zone of the record.
     public convenience init(rootRecord: CKRecord) {
         self.init(
             rootRecord: rootRecord, shareID: CKRecordID(zoneID: rootRecord.recordID.zoneID))
@@ -120,6 +127,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {
     /// Changes of a participant are saved with the share.
     public var participants: [Participant] { sharing(\.participants) ?? [] }
 
+    /// The participant who owns the share; of a new share, the user who is signed in.
     public var owner: Participant {
         // All initializers set the state, so the default is never used.
         sharing(\.owner) ?? ShareState(rootName: nil).owner

@@ -13,6 +13,8 @@ public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, 
         self.dictionary = dictionary
     }
 
+    /// The person's user record and, as far as their account has them, name and verified e-mail
+    /// address.
     public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary) }
 
     /// The lookup for `CKFetchShareParticipantsOperation`; add its participant to the share to

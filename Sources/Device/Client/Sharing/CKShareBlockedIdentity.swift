@@ -18,6 +18,7 @@ public final class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, 
 
     public override var description: String { "<CKShareBlockedIdentity: \(userIdentity)>" }
 
+    /// The identity of the person, as it was in their request.
     public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary) }
 
     public func copy(with zone: NSZone? = nil) -> Any { self }

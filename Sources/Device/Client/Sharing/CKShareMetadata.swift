@@ -8,14 +8,22 @@ import StratusWire
 /// Fetch it with `CKContainer.shareMetadata(for:)` and join with `CKContainer.accept(_:)`. Metadata
 /// are equal if they are of the same share in the same container.
 public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The container of the share, in which the user joins it.
     public let containerIdentifier: String
     /// The share as the user may see it: before joining, with only the owner and the user.
     public let share: CKShare
     /// The root of the shared hierarchy; nil when the whole zone is shared.
     public let hierarchicalRootRecordID: CKRecord.ID?
+    /// The role that the user has in the share, or will have after joining; `.unknown` if the
+    /// service does not say.
     public let participantRole: CKShare.ParticipantRole
+    /// Whether the user has joined the share: `.pending` before, `.removed` after leaving;
+    /// `.unknown` if the service does not say.
     public let participantStatus: CKShare.ParticipantAcceptanceStatus
+    /// What the user may do with the shared records after joining; `.unknown` if the service does
+    /// not say.
     public let participantPermission: CKShare.ParticipantPermission
+    /// The owner of the share. Stratus's service shows the owner's addresses only to the owner.
     public let ownerIdentity: CKUserIdentity
     /// The root record, if it was requested (`shouldFetchRootRecord`) and exists.
     public let rootRecord: CKRecord?
@@ -24,6 +32,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     /// The key of the zone's encrypted values; nil for a link without one.
     let linkKey: ZoneKey?
 
+    /// The user's role in its older form, in which an administrator reads as `.privateUser`.
     @available(*, deprecated, message: "Use participantRole.")
     public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
 

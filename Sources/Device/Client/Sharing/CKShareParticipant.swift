@@ -15,6 +15,7 @@ import Synchronization
 ///
 /// Participants are equal if they are the same person, whatever their permissions.
 public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// Identifies a participant within a share; see ``participantID``.
     public typealias ID = String
 
     private let state: Mutex<ParticipantDictionary>
@@ -47,6 +48,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     /// saved.
     public var participantID: ID { dictionary.participantID ?? "" }
 
+    /// Who the participant is, as far as the user may know it.
     public var userIdentity: CKUserIdentity { CKUserIdentity(dictionary.userIdentity) }
 
     /// The role, `.privateUser` by default; only the owner of a share can appoint administrators.
@@ -55,6 +57,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         set { state.withLock { $0.role = newValue.word } }
     }
 
+    /// The role in its older form, in which an administrator reads as `.privateUser`.
     @available(*, deprecated, renamed: "role")
     public var type: CKShare.ParticipantType {
         get { CKShare.ParticipantType(role) }

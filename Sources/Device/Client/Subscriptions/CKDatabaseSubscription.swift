@@ -7,14 +7,17 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         super.init(.database, subscriptionID: identifier, state: state)
     }
 
+    /// Makes a subscription with a new UUID as its ID.
     public convenience init() {
         self.init(subscriptionID: UUID().uuidString)
     }
 
+    /// Makes a subscription; when it is saved, it replaces a stored one with the same ID.
     public convenience init(subscriptionID: CKSubscription.ID) {
         self.init(subscriptionID, State())
     }
 
+    /// Reads an archived subscription.
     public required init?(coder: NSCoder) {
         super.init(coder: coder)
     }

@@ -10,6 +10,9 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         state = Mutex(dictionary)
     }
 
+    /// Makes the content of notifications; the parameters are the initial values of the properties.
+    ///
+    /// - Parameter desiredKeys: three fields at most; otherwise saving the subscription fails.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil,
         alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil,
@@ -43,50 +46,67 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         state.withLock { change(&$0) }
     }
 
+    /// The text of the alert; nil for none.
     public var alertBody: String? {
         get { dictionary.alertBody }
         set { set { $0.alertBody = newValue } }
     }
+    /// The key, in the app's localized strings, of a text to show instead of ``alertBody``.
     public var alertLocalizationKey: String? {
         get { dictionary.alertLocalizationKey }
         set { set { $0.alertLocalizationKey = newValue } }
     }
+    /// The names of the fields whose values fill the placeholders in the localized text.
+    ///
+    /// Stratus's service sends strings, of which it keeps 100 characters, numbers, dates and the
+    /// names of references. Other values, and all in zone and database notifications, are empty.
     public var alertLocalizationArgs: [CKRecord.FieldKey]? {
         get { dictionary.alertLocalizationArgs }
         set { set { $0.alertLocalizationArgs = newValue ?? [] } }
     }
+    /// The title of the alert; nil for none.
     public var title: String? {
         get { dictionary.title }
         set { set { $0.title = newValue } }
     }
+    /// The key, in the app's localized strings, of a title to show instead of ``title``.
     public var titleLocalizationKey: String? {
         get { dictionary.titleLocalizationKey }
         set { set { $0.titleLocalizationKey = newValue } }
     }
+    /// The names of the fields whose values fill the placeholders in the localized title; see
+    /// ``alertLocalizationArgs``.
     public var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { dictionary.titleLocalizationArgs }
         set { set { $0.titleLocalizationArgs = newValue ?? [] } }
     }
+    /// The subtitle of the alert; nil for none.
     public var subtitle: String? {
         get { dictionary.subtitle }
         set { set { $0.subtitle = newValue } }
     }
+    /// The key, in the app's localized strings, of a subtitle to show instead of ``subtitle``.
     public var subtitleLocalizationKey: String? {
         get { dictionary.subtitleLocalizationKey }
         set { set { $0.subtitleLocalizationKey = newValue } }
     }
+    /// The names of the fields whose values fill the placeholders in the localized subtitle; see
+    /// ``alertLocalizationArgs``.
     public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { dictionary.subtitleLocalizationArgs }
         set { set { $0.subtitleLocalizationArgs = newValue ?? [] } }
     }
+    /// The key, in the app's localized strings, of the title of the alert's action button.
     public var alertActionLocalizationKey: String? {
         get { dictionary.alertActionLocalizationKey }
         set { set { $0.alertActionLocalizationKey = newValue } }
     }
+    /// The file name of the image to show while the app is launched from the notification.
     public var alertLaunchImage: String? {
         get { dictionary.alertLaunchImage }
         set { set { $0.alertLaunchImage = newValue } }
     }
+    /// The name of the sound to play; nil for none.
     public var soundName: String? {
         get { dictionary.soundName }
         set { set { $0.soundName = newValue } }
@@ -96,6 +116,8 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         get { dictionary.additionalFields }
         set { set { $0.additionalFields = newValue ?? [] } }
     }
+    /// Whether notifications set the badge of the app's icon; Stratus's service sets it to 1. False
+    /// by default.
     public var shouldBadge: Bool {
         get { dictionary.shouldBadge }
         set { set { $0.shouldBadge = newValue } }
@@ -105,14 +127,22 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         get { dictionary.shouldSendContentAvailable }
         set { set { $0.shouldSendContentAvailable = newValue } }
     }
+    /// Whether an extension of the app may change a notification before it is shown; false by
+    /// default.
     public var shouldSendMutableContent: Bool {
         get { dictionary.shouldSendMutableContent }
         set { set { $0.shouldSendMutableContent = newValue } }
     }
+    /// The identifier of the notifications' category, which decides their actions; nil for none.
     public var category: String? {
         get { dictionary.category }
         set { set { $0.category = newValue } }
     }
+    /// The name of a field whose value identifies notifications that replace each other, or that
+    /// identifier itself if the record has no such field.
+    ///
+    /// Apple's push service receives it if it has 1 to 64 bytes. Otherwise only notifications about
+    /// the same change, zone or database replace each other.
     public var collapseIDKey: String? {
         get { dictionary.collapseIDKey }
         set { set { $0.collapseIDKey = newValue } }

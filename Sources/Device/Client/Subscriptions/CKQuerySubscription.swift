@@ -7,12 +7,16 @@ import StratusWire
 /// `@unchecked Sendable`: the predicate is never changed; all else is in the mutex `state` of
 /// `CKSubscription`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
+    /// The changes on which a query subscription fires, and whether it fires only once.
     public struct Options: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// Fires when a record is created that matches the predicate.
         public static let firesOnRecordCreation = Self(rawValue: 1 << 0)
+        /// Fires when a record is changed and matches the predicate afterwards.
         public static let firesOnRecordUpdate = Self(rawValue: 1 << 1)
+        /// Fires when a record is deleted that matched the predicate.
         public static let firesOnRecordDeletion = Self(rawValue: 1 << 2)
         /// The subscription ends with its first notification.
         public static let firesOnce = Self(rawValue: 1 << 3)
@@ -22,7 +26,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         ]
     }
 
+    /// The condition for records. Saving fails with `CKError.invalidArguments` if CloudKit does not
+    /// support the predicate.
     public let predicate: NSPredicate
+    /// The changes on which the subscription fires, and whether it fires only once.
     public let querySubscriptionOptions: Options
 
     init(_ identifier: ID, predicate: NSPredicate, options: Options, _ state: State) {
@@ -47,6 +54,11 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             subscriptionID, predicate: predicate, options: options, State(recordType: recordType))
     }
 
+    /// Makes a subscription with a new UUID as its ID.
+    ///
+    /// Saving it again under another ID fails with `CKError.serverRejectedRequest`.
+    ///
+    /// - Precondition: the options have at least one occasion.
     @available(*, deprecated, message: "Give the subscription an identifier.")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -59,6 +71,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             options: options)
     }
 
+    /// The type of the records; nil only if the service did not say.
     public var recordType: CKRecord.RecordType? { state.withLock { $0.recordType } }
 
     /// The zone of the records; nil for all zones of the database.
@@ -79,6 +92,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             Int64(truncatingIfNeeded: querySubscriptionOptions.rawValue), forKey: "options")
     }
 
+    /// Reads an archived subscription; nil where the archive has no predicate that can be read.
     public required init?(coder: NSCoder) {
         guard let tree = coder.archivedTree("predicate"),
             let expression = PredicateExpression(archived: tree)
@@ -194,5 +208,6 @@ extension QueryDictionary.SystemField {
     }
 }
 
+/// The older name of ``CKQuerySubscription/Options``.
 @available(*, deprecated, renamed: "CKQuerySubscription.Options")
 public typealias CKQuerySubscriptionOptions = CKQuerySubscription.Options

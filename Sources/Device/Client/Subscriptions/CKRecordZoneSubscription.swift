@@ -7,17 +7,25 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         super.init(.recordZone, subscriptionID: identifier, state: state)
     }
 
+    /// Makes a subscription to the changes in a zone.
+    ///
+    /// - Parameter zoneID: a custom zone; with the default zone, saving fails with
+    ///   `CKError.invalidArguments`.
+    /// - Parameter subscriptionID: a new UUID unless given; saving replaces a stored subscription
+    ///   with the same ID.
     public convenience init(
         zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID = UUID().uuidString
     ) {
         self.init(subscriptionID, State(zoneID: zoneID))
     }
 
+    /// Reads an archived subscription; nil where the archive names no zone.
     public required init?(coder: NSCoder) {
         guard coder.containsValue(forKey: "zoneID") else { return nil }
         super.init(coder: coder)
     }
 
+    /// The zone whose changes cause notifications.
     public var zoneID: CKRecordZone.ID { state.withLock { $0.zoneID } ?? .default }
 
     /// The type of the records; nil for all types.

@@ -6,12 +6,18 @@ import Synchronization
 /// A subscription to changes; the base class of the three kinds.
 public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // `@unchecked Sendable`: all mutable state, also of the subclasses, is in the mutex `state`.
+    /// The ID of a subscription, chosen by the app: 1 to 255 bytes, unique for a user and database.
     public typealias ID = String
+    /// The content of a subscription's notifications; see ``CKNotificationInfo``.
     public typealias NotificationInfo = CKNotificationInfo
 
+    /// The kind of a subscription, which is also its class.
     public enum SubscriptionType: Int, Sendable {
+        /// A ``CKQuerySubscription``, for the public and the private database.
         case query = 1
+        /// A ``CKRecordZoneSubscription``, for custom zones of the private database.
         case recordZone = 2
+        /// A ``CKDatabaseSubscription``, for the private and the shared database.
         case database = 3
     }
 
@@ -21,7 +27,9 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         var recordType: CKRecord.RecordType?
     }
 
+    /// Identifies the subscription among those of the user in the database.
     public let subscriptionID: ID
+    /// The kind of the subscription, which is also its class.
     public let subscriptionType: SubscriptionType
     let state: Mutex<State>
 
@@ -132,5 +140,6 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     }
 }
 
+/// The older name of ``CKSubscription/SubscriptionType``.
 @available(*, deprecated, renamed: "CKSubscription.SubscriptionType")
 public typealias CKSubscriptionType = CKSubscription.SubscriptionType

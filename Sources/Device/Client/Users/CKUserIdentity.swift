@@ -6,6 +6,7 @@ import StratusWire
 /// Name and user record are nil if the person did not agree to be found or has no account: the
 /// service does not reveal which.
 public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// How a person is looked up; see ``CKUserIdentityLookupInfo``.
     public typealias LookupInfo = CKUserIdentityLookupInfo
 
     /// The identity in the protocol's form.
@@ -15,13 +16,16 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
         self.dictionary = dictionary
     }
 
-    /// How the person was looked up or invited; of a share's participants only the owner sees it.
+    /// How the person was looked up or invited; the owner and the administrators of a share see
+    /// it of all its participants, others of themselves.
     public var lookupInfo: LookupInfo? {
         guard var info = dictionary.lookupInfo else { return nil }
         info.oneTimeToken = nil
         return info.isEmpty ? nil : CKUserIdentityLookupInfo(info)
     }
 
+    /// The person's given and family name; nil if the app may not know them or the account has
+    /// none.
     public var nameComponents: PersonNameComponents? {
         guard dictionary.givenName != nil || dictionary.familyName != nil else { return nil }
         var components = PersonNameComponents()
@@ -30,6 +34,7 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
         return components
     }
 
+    /// The person's user record; nil if the app may not know it or there is no account.
     public var userRecordID: CKRecord.ID? {
         dictionary.userRecordName.map { CKRecordID(known: $0) }
     }

@@ -5,6 +5,7 @@ import Synchronization
 
 /// A zone of a database: the unit of atomic saves, of change feeds and of sharing.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The ID of a zone; see ``CKRecordZoneID``.
     public typealias ID = CKRecordZoneID
 
     /// The capabilities of a zone; known only for zones that were saved or fetched.
@@ -12,9 +13,13 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// The changes since a token can be fetched; the default zone cannot do that.
         public static let fetchChanges = Self(rawValue: 1 << 0)
+        /// Records can be saved together or not at all.
         public static let atomic = Self(rawValue: 1 << 1)
+        /// Hierarchies of records can be shared.
         public static let sharing = Self(rawValue: 1 << 2)
+        /// The zone can be shared as a whole.
         public static let zoneWideSharing = Self(rawValue: 1 << 3)
     }
 
@@ -27,6 +32,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         case perZone = 1
     }
 
+    /// The ID of the zone: its name and its owner.
     public let zoneID: CKRecordZone.ID
 
     private let scope: Mutex<EncryptionScope>
@@ -47,14 +53,21 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The share of the whole zone; only for zones that were fetched.
     public let share: CKRecord.Reference?
 
+    /// The default zone, which every public and private database has and which cannot be deleted.
     public class func `default`() -> CKRecordZone {
         CKRecordZone(zoneID: .default)
     }
 
+    /// Makes a zone of the user, to be saved.
+    ///
+    /// - Parameter zoneName: 1 to 255 ASCII characters without a leading underscore; another name
+    ///   is refused when the zone is saved.
+    /// - Precondition: the name is not empty.
     public convenience init(zoneName: String) {
         self.init(zoneID: CKRecordZoneID(zoneName: zoneName))
     }
 
+    /// Makes a zone with an ID, without the capabilities that a fetched zone has.
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, capabilities: [])
     }
@@ -112,7 +125,9 @@ extension CKRecordZone.EncryptionScope {
     var word: ZoneEncryptionScope? { self == .perZone ? .perZone : nil }
 }
 
+/// The older name of ``CKRecordZone/Capabilities``.
 @available(*, deprecated, renamed: "CKRecordZone.Capabilities")
 public typealias CKRecordZoneCapabilities = CKRecordZone.Capabilities
+/// The older name of ``CKRecordZoneID/defaultZoneName``.
 @available(*, deprecated, renamed: "CKRecordZone.ID.defaultZoneName")
 public let CKRecordZoneDefaultName = CKRecordZoneID.defaultZoneName

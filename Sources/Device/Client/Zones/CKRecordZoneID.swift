@@ -4,6 +4,7 @@ import StratusRecords
 /// Stands for the record name of the user who is signed in.
 public let CKCurrentUserDefaultName = ZoneID.currentUserName
 
+/// The older name of ``CKCurrentUserDefaultName``.
 @available(*, deprecated, renamed: "CKCurrentUserDefaultName")
 public let CKOwnerDefaultName = ZoneID.currentUserName
 
@@ -11,7 +12,9 @@ public let CKOwnerDefaultName = ZoneID.currentUserName
 ///
 /// Compared by value. A top-level class because Foundation on Linux cannot archive nested classes.
 public final class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The name of the default zone: `_defaultZone`.
     public static let defaultZoneName = ZoneID.defaultZoneName
+    /// The default zone of the user's private database, or of the public database.
     public static let `default` = CKRecordZoneID()
 
     /// The name: 1 to 255 ASCII characters without a leading underscore, except for the default

@@ -17,6 +17,7 @@ import StratusClient
 /// without a default the property keeps its value, which in a new object is the initial one. Fields
 /// without a property stay unchanged in the record.
 public struct CloudMap<Entity: CloudEntity>: Sendable {
+    /// The type of the records of these objects; no other type of a ``CloudMapping`` may have it.
     public let recordType: CKRecord.RecordType
     var fields: [MappedField<Entity>] = []
     var references: [MappedReference<Entity>] = []

@@ -5,7 +5,9 @@ import Synchronization
 
 /// The properties of a ``CloudObject``.
 public protocol CloudFields: Sendable {
+    /// The mapping of the properties to a record type and its fields. Make it a constant, because it is read often.
     static var cloudMap: CloudMap<CloudObject<Self>> { get }
+    /// Makes the properties of a new object, with their initial values.
     init()
 }
 

@@ -3,6 +3,7 @@ import Synchronization
 
 /// An entity that can be created empty.
 public protocol CloudCreatable: CloudEntity {
+    /// Makes an object with initial values; a sync then sets its sync ID and fills it from the record.
     init()
 }
 

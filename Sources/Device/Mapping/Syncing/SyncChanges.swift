@@ -3,7 +3,9 @@ import Synchronization
 
 /// An object to remove here because it was deleted elsewhere.
 public struct DeletedEntity: Sendable {
+    /// The mapped type of the object.
     public var entityType: any CloudEntity.Type
+    /// The sync ID of the object, which was the name of its record.
     public var syncID: String
 }
 

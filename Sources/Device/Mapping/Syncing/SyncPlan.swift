@@ -2,17 +2,23 @@ import StratusClient
 
 /// What a sync would do, by type; its description is a table.
 public struct SyncPlan: Sendable, CustomStringConvertible {
+    /// What a sync would do for the objects of one type.
     public struct Entry: Sendable {
+        /// The record type of the objects.
         public var recordType: CKRecord.RecordType
-        /// Sync IDs of objects to create, to update and to remove here.
+        /// Sync IDs of objects to create here, for records without one.
         public var creations: [String]
+        /// Sync IDs of objects here to fill from their records.
         public var updates: [String]
+        /// Sync IDs of objects to remove here, because their records were deleted.
         public var removals: [String]
-        /// Sync IDs of objects to send, empty for one that has none yet, and of records to delete.
+        /// Sync IDs of objects to send; empty for one that has none yet.
         public var uploads: [String]
+        /// Sync IDs of objects that were deleted here, whose records are to be deleted too.
         public var deletions: [String]
     }
 
+    /// One entry for each type, in the order in which the types were requested or set up.
     public var entries: [Entry]
 
     public var description: String {

@@ -26,6 +26,7 @@ public struct EditStamps: Hashable, Sendable {
     /// An INT64: how often the record was edited, beginning with 1.
     public var countKey: String?
 
+    /// Names the fields that the cache sets; nil means that it sets no field of that kind.
     public init(dateKey: String? = nil, countKey: String? = nil) {
         self.dateKey = dateKey
         self.countKey = countKey

@@ -3,9 +3,10 @@ import StratusRecords
 /// The version of the record that reached the service first wins as a whole.
 ///
 /// Of two devices that edited the same record, the one that syncs later gets the service's version,
-/// and its discarded edits are reported. It needs no field, and is the only resolver for which the
-/// order of syncs matters.
+/// and its discarded edits are reported. It needs no field. The order of syncs
+/// decides; of the other resolvers it does so only where a record lacks the field of its times.
 public struct ServerDateWins: ConflictResolver {
+    /// Makes a resolver, which has no settings.
     public init() {}
 
     public func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
@@ -19,6 +20,7 @@ public struct ServerDateWins: ConflictResolver {
 /// The other edit's changes are lost, in other fields too: to keep both, see ``FieldWise``. It
 /// depends on the devices' clocks, which the service's answers correct.
 public struct EditDateWins: ConflictResolver {
+    /// The TIMESTAMP field with the time of the record's last edit.
     public let editDateKey: String
 
     /// - Parameter editDateKey: a TIMESTAMP field of records, which the cache sets.
@@ -44,6 +46,7 @@ public struct EditDateWins: ConflictResolver {
 /// The cache increments a number in one field with every edit. At equal numbers the same content
 /// wins on all devices. The other edits' changes are lost.
 public struct EditCountWins: ConflictResolver {
+    /// The INT64 field with the number of the record's edits.
     public let editCountKey: String
 
     /// - Parameter editCountKey: an INT64 field of records, which the cache sets.

@@ -12,6 +12,7 @@ public struct AssetCollection: Hashable, Sendable {
     /// Databases that could not be searched; the log says why.
     public var failedDatabases = 0
 
+    /// Makes the result of a collection that removed nothing.
     public init() {}
 }
 

@@ -213,6 +213,7 @@ public struct AssetDownload: Sendable {
         self.onRead = onRead
     }
 
+    /// The size of the whole asset.
     public var sizeBytes: Int64 { reader.sizeBytes }
 
     /// The bytes from an offset on: `count` of them, or fewer at the end of the asset.

@@ -116,7 +116,7 @@ struct SubscriptionMatching {
             notificationInfo: entry.subscription.notificationInfo
                 ?? .init(shouldSendContentAvailable: true))
         if case .query = cause { return payload }
-        // There is no record and so no fields; the placeholders in the text stay.
+        // There is no record and so no fields: the placeholders in the text get nothing.
         payload.notificationInfo?.fillArguments { _ in "" }
         return payload.pruned(toBytes: limits.notificationBytes)
     }

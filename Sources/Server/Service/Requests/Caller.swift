@@ -80,6 +80,7 @@ public struct Credentials: Hashable, Sendable {
     /// body.
     public var signature: RequestSignature?
 
+    /// Makes credentials; what is left out was not sent. The service decides whether they are valid.
     public init(
         apiToken: String?, webAuthToken: String? = nil, clientID: String? = nil,
         wantsExtensions: Bool = false, wantsSyncToken: Bool = false, origin: String? = nil,

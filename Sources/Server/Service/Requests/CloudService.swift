@@ -23,6 +23,7 @@ public final class CloudService: Sendable {
     package let faults: FaultScript?
 
     package var storage: any StorageEngine { components.storage }
+    /// The settings that the service was made with.
     public var settings: ServiceSettings { components.settings }
 
     /// A new UUID, which identifies an answer in the log.
@@ -34,6 +35,7 @@ public final class CloudService: Sendable {
     /// API tokens, sessions, server keys and users.
     public var accounts: Accounts { components.accounts }
 
+    /// Makes a service that keeps its data in a storage engine.
     public init(storage: any StorageEngine, settings: ServiceSettings) {
         let faults = settings.isForDevelopment ? FaultScript() : nil
         self.faults = faults

@@ -46,6 +46,7 @@ public struct EndpointRules<E: ServedEndpoint>: Sendable {
 
 /// An endpoint's answer, and the caller's next web-auth token.
 public struct ServedAnswer<Answer: WireValue>: Hashable, Sendable {
+    /// The typed answer of the endpoint, with its errors of single items.
     public var answer: Answer
     /// Replaces the token that came with the request; nil when none came.
     public var rotatedWebAuthToken: String?

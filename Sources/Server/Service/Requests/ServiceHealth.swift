@@ -10,6 +10,7 @@ public struct ServiceHealth: Hashable, Sendable {
         case notReady = "not ready"
     }
 
+    /// How much of its work the service does now; `notReady` also when it is degraded.
     public var status: Status
     /// Databases that are refused because their own files are damaged.
     public var damagedDatabases: Int

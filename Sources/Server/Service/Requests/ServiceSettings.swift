@@ -10,6 +10,7 @@ import StratusRuntime
 
 /// The settings of a service. Everything nondeterministic that it uses is part of them.
 public struct ServiceSettings: Sendable {
+    /// The limits that the service enforces.
     public var limits: Limits
 
     /// Whether containers and users are created at their first use, and the API token ``developmentToken`` is valid
@@ -30,6 +31,7 @@ public struct ServiceSettings: Sendable {
     /// The source of time and randomness, and what starts tasks.
     public var world: World
 
+    /// Where the service logs; by default under the label `stratus.service`.
     public var logger: Logger
 
     /// Apple's push service; nil when notifications go to long polls only.
@@ -42,6 +44,9 @@ public struct ServiceSettings: Sendable {
     /// `CKOperation` gives up.
     static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
+    /// Makes settings; ``accounts`` and ``heavyThreads`` have their defaults.
+    ///
+    /// - Parameter isThrottled: By default the opposite of `isForDevelopment`.
     public init(
         isForDevelopment: Bool, limits: Limits = Limits(), isThrottled: Bool? = nil,
         world: World = .live, logger: Logger = Logger(label: "stratus.service"),

@@ -164,7 +164,8 @@ extension RecordSharing.Share {
 }
 
 extension ParticipantDictionary {
-    /// The participant without the data that only the owner of a share and the participant may see.
+    /// The participant without the data that only the owner and the administrators of a share, and the participant, may
+    /// see.
     var withoutAddresses: ParticipantDictionary {
         var participant = self
         participant.userIdentity.lookupInfo = nil

@@ -14,12 +14,14 @@ import StratusWire
 public struct Doctor: Sendable {
     /// The result of an examination.
     public struct Diagnosis: Hashable, Sendable {
+        /// The check of the files and rows. The findings about their contents are added to it.
         public var folder: FolderCheck
         /// Living records and tombstones that were read.
         public var records = 0
 
         /// Every violation of every invariant that was found.
         public var findings: [Finding] { folder.findings }
+        /// Whether nothing was found that violates an invariant.
         public var isHealthy: Bool { findings.isEmpty }
     }
 
@@ -27,6 +29,7 @@ public struct Doctor: Sendable {
 
     let storage: SQLiteStorageEngine
 
+    /// Makes a doctor for the data of a storage engine.
     public init(storage: SQLiteStorageEngine) {
         self.storage = storage
     }

@@ -7,6 +7,7 @@ public protocol AccountDirectory: Sendable {
 
     /// All API tokens, the oldest first.
     func apiTokens() async throws -> [APITokenRow]
+    /// Deletes an API token; does nothing when there is none.
     func deleteAPIToken(_ token: String) async throws
 
     /// The users whose record names follow a name in byte order.
@@ -39,16 +40,20 @@ public protocol AccountDirectory: Sendable {
 
     /// Whether a user lets others of a container find the name by the e-mail address.
     func isDiscoverable(_ userRecordName: String, in address: ContainerAddress) async throws -> Bool
+    /// Sets what ``AccountDirectory/isDiscoverable(_:in:)`` returns, which is false at first.
     func setDiscoverable(
         _ isDiscoverable: Bool, _ userRecordName: String, in address: ContainerAddress
     ) async throws
 
+    /// The server-to-server key with an identifier; nil when there is none.
     func serverKey(_ identifier: String) async throws -> ServerKeyRow?
     /// All server-to-server keys, the oldest first.
     func serverKeys() async throws -> [ServerKeyRow]
+    /// Stores a server-to-server key, replacing the one with the same identifier.
     func put(_ key: ServerKeyRow) async throws
     /// Notes that signatures dated up to a moment may have been accepted; never goes back. A key that
     /// is gone stays gone.
     func spend(serverKey identifier: String, through milliseconds: Int64) async throws
+    /// Deletes a server-to-server key, but not its user; does nothing when there is none.
     func deleteServerKey(_ identifier: String) async throws
 }

@@ -2,15 +2,21 @@
 ///
 /// What does not change while a record lives is not kept here: its name, type, creator and creation.
 public struct AncestorRow: Hashable, Sendable {
+    /// The zone that the record is in.
     public var zone: ZoneRow.Key
     /// The zone's version at the change that replaced this state; no change replaces two.
     public var replacedAt: Int64
+    /// The change tag that the record had in this state.
     public var changeTag: String
     /// Milliseconds since 1970.
     public var modifiedMilliseconds: Int64
+    /// The record name of the user who made this state.
     public var modifier: String
+    /// The device that made this state.
     public var modifierDevice: String
+    /// The name of the parent record in this state; nil when it had none.
     public var parent: String?
+    /// The fields of this state, in the form of ``RecordRow/payload``.
     public var payload: [UInt8]
 }
 
@@ -32,6 +38,7 @@ public protocol AncestorReader {
 
 /// Changes the replaced states of records.
 public protocol AncestorWriter: AncestorReader {
+    /// Stores a replaced state, in place of one that the same change replaced.
     func put(_ row: AncestorRow) throws
 
     /// Removes the state that one change replaced, if it is there.

@@ -33,8 +33,10 @@ public protocol BlobStore: Sendable {
 public struct BlobName: Hashable, Sendable {
     /// 32 bytes.
     public var sha256: [UInt8]
+    /// A random number that distinguishes the blobs of the same content.
     public var generation: UInt64
 
+    /// Names one of the blobs of a content.
     public init(sha256: [UInt8], generation: UInt64) {
         self.sha256 = sha256
         self.generation = generation
@@ -60,6 +62,7 @@ public protocol BlobWriter: Sendable {
 
 /// An open blob, which can be read to its end even when it is deleted meanwhile.
 public protocol BlobReader: Sendable {
+    /// The size of the whole blob.
     var sizeBytes: Int64 { get }
 
     /// The bytes from an offset on: `count` of them, or fewer at the end of the blob.
@@ -68,10 +71,12 @@ public protocol BlobReader: Sendable {
 
 /// A blob in a listing.
 public struct StoredBlob: Hashable, Sendable {
+    /// The name under which the blob can be opened or deleted.
     public var name: BlobName
     /// When it was kept, in milliseconds since 1970.
     public var keptMilliseconds: Int64
 
+    /// Makes an entry of a listing.
     public init(name: BlobName, keptMilliseconds: Int64) {
         self.name = name
         self.keptMilliseconds = keptMilliseconds

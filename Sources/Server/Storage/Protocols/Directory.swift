@@ -2,6 +2,7 @@ import StratusRecords
 
 /// The databases of one service and the small directory beside them.
 public protocol StorageEngine: Sendable {
+    /// What the service keeps apart from its databases; one directory for all containers.
     var directory: any Directory { get }
 
     /// The store of a database, which is created on first use with its default zone.
@@ -33,26 +34,34 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     /// be read again. Cheap; a service reads it about once a second.
     func changesByOthers() async throws -> Int64
 
+    /// Whether a container exists in an environment.
     func container(_ address: ContainerAddress) async throws -> Bool
+    /// Creates a container in an environment, unless it exists.
     func createContainer(_ address: ContainerAddress) async throws
 
     /// Removes a container's environment with all that the directory stores about it: API tokens, keys of servers with
     /// their users, its sessions, devices, schema, roles and links. Its databases stay.
     func deleteContainer(_ address: ContainerAddress) async throws
 
+    /// The row of an API token; nil when there is none, also after it was revoked.
     func apiToken(_ token: String) async throws -> APITokenRow?
+    /// Stores an API token, replacing a row of the same token.
     func put(_ token: APITokenRow) async throws
 
     /// The user with this sign-in name.
     func user(named name: String) async throws -> UserRow?
+    /// The user with this record name; nil when there is none.
     func user(recordName: String) async throws -> UserRow?
     /// Stores a new user.
     ///
     /// - Returns: the stored user; if another request took the name, the user who has it.
     func insert(_ user: UserRow) async throws -> UserRow
 
+    /// The session with an identifier; nil when it never began or has ended. Its tokens may have expired.
     func session(_ identifier: String) async throws -> SessionRow?
+    /// Stores a session, replacing the one with the same identifier.
     func put(_ session: SessionRow) async throws
+    /// Ends a session; does nothing when there is none.
     func deleteSession(_ identifier: String) async throws
 
     /// The rows of a push token, one for each container that it is registered with, ordered by container.

@@ -42,6 +42,7 @@ public struct CreatedNames: Hashable, Sendable {
     /// The last name that was read; nil after the last record.
     public var last: String?
 
+    /// Makes the result of reading part of a zone's names.
     public init(names: [String], last: String?) {
         self.names = names
         self.last = last
@@ -64,5 +65,6 @@ public protocol IndexWriter: IndexReader {
     /// Adds an entry, unless it is there.
     func put(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws
 
+    /// Removes an entry, if it is there.
     func delete(_ entry: IndexEntry, of index: IndexRow.Key, in zone: ZoneRow.Key) throws
 }

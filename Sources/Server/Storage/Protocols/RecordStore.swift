@@ -19,6 +19,7 @@ import StratusRecords
 /// 6. **Epochs.** Every version is taken in an epoch. Two stores that were once the same, such as copies of a file,
 /// never take versions in the same epoch.
 public protocol RecordStore: Sendable {
+    /// The address of the database whose records these are.
     var address: DatabaseAddress { get }
 
     /// Runs `body` on one snapshot.
@@ -152,9 +153,15 @@ public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWr
         named name: String, hasFeed: Bool, encryptionScope: ZoneEncryptionScope
     ) throws -> ZoneRow
 
+    /// Stores a subscription, replacing the user's one with the same identifier.
     func put(_ row: SubscriptionRow) throws
+    /// Removes a user's subscription; does nothing when there is none.
     func deleteSubscription(_ identifier: String, of user: String) throws
 
+    /// Stores the outcome of an operation, replacing an earlier one.
+    ///
+    /// - Parameter expiresMilliseconds: When it may be removed, in milliseconds since 1970. Until it is,
+    ///   `outcome(of:)` returns it.
     func put(outcome: [UInt8], of operation: OperationKey, expiresMilliseconds: Int64) throws
     /// Removes the outcomes that expire at or before this time.
     func deleteOutcomes(expiredAt milliseconds: Int64) throws

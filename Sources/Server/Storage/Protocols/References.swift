@@ -14,10 +14,12 @@ public struct ReferenceRow: Hashable, Sendable {
     public var zone: ZoneRow.Key
     /// The name of the record that is referred to.
     public var target: String
+    /// What happens to the holder when the target is deleted.
     public var action: Action
     /// The name of the record that has the reference, once or several times.
     public var holder: String
 
+    /// Makes the row of a reference from one record to another.
     public init(zone: ZoneRow.Key, target: String, action: Action, holder: String) {
         self.zone = zone
         self.target = target

@@ -47,10 +47,12 @@ public struct SchemaExtension: Hashable, Sendable {
     /// The requested rows as they are stored now, in the order of the request; without those that exceeded
     /// the limits.
     public var fields: [SchemaFieldRow]
-    /// The schema's version before and after: equal when nothing was new.
+    /// The schema's version before the extension.
     public var oldVersion: Int64
+    /// The schema's version after the extension: one more than ``oldVersion``, or equal when nothing was new.
     public var version: Int64
 
+    /// Makes the outcome of an extension.
     public init(oldVersion: Int64, version: Int64, fields: [SchemaFieldRow]) {
         self.oldVersion = oldVersion
         self.version = version

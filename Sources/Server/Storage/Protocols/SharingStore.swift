@@ -68,7 +68,10 @@ public protocol SharedZoneWriter: SharingReader {
 
 /// Finds the database of a share by its link.
 public protocol SharingDirectory: Sendable {
+    /// The database in which to look for a link's share; nil when no link has this short GUID.
     func shortGUID(_ shortGUID: String) async throws -> ShortGUIDRow?
+    /// Stores short GUIDs in one transaction, replacing the rows of those that exist.
     func put(_ rows: [ShortGUIDRow]) async throws
+    /// Removes short GUIDs in one transaction; those that do not exist are ignored.
     func deleteShortGUIDs(_ shortGUIDs: [String]) async throws
 }

@@ -7,6 +7,7 @@ public struct StorageCondition: Hashable, Sendable {
     /// Whether the disk is full: records can be read and deleted, but not saved.
     public var isReadOnly = false
 
+    /// Makes the condition of an engine without open or damaged databases, whose disk is not full.
     public init() {}
 }
 

@@ -31,17 +31,20 @@ public struct StorageError: Error, Sendable {
         public static let other = Self(rawValue: "other")
     }
 
+    /// The kind of failure, for programs.
     public var code: Code
     /// What is wrong and what to do, in sentences.
     public var message: String
     /// The file or folder in question.
     public var path: String?
+    /// The error that caused this one, such as SQLite's or the system's; nil when there is none.
     public var underlying: (any Error)?
     /// The damaged row, if the file itself is intact: everything else in it is served.
     package var damagedRow: DamagedRow?
     /// The only database that is affected; nil when all are.
     public var database: DatabaseAddress?
 
+    /// Makes an error that affects all databases: ``database`` is nil.
     public init(
         _ code: Code, _ message: String, path: String? = nil, underlying: (any Error)? = nil
     ) {

@@ -38,5 +38,6 @@ public struct StorageLimits: Hashable, Sendable {
     /// covers an operator's `sqlite3` on the file.
     public var lockSeconds: Double = 5
 
+    /// Makes the default limits.
     public init() {}
 }

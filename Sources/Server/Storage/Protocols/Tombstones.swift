@@ -2,8 +2,10 @@
 public struct ZoneCounts: Hashable, Sendable {
     /// Rows of records, tombstones included.
     public var records: Int
+    /// Rows of deleted records that are not purged yet; also counted in ``records``.
     public var tombstones: Int
 
+    /// Makes the counts of a zone.
     public init(records: Int, tombstones: Int) {
         self.records = records
         self.tombstones = tombstones

@@ -1,6 +1,8 @@
 /// An asset of a database as it is stored: the blob with its bytes, and how many records hold it.
 public struct AssetRow: Hashable, Sendable {
+    /// The blob that has the asset's bytes.
     public var blob: BlobName
+    /// The size of the content, whatever the number of records that hold it.
     public var sizeBytes: Int64
     /// The records that hold it.
     public var references: Int64
@@ -8,6 +10,7 @@ public struct AssetRow: Hashable, Sendable {
     /// taken or released it since.
     public var touchedMilliseconds: Int64?
 
+    /// Makes an asset's row; by default no record holds the asset.
     public init(
         blob: BlobName, sizeBytes: Int64, references: Int64 = 0, touchedMilliseconds: Int64?
     ) {

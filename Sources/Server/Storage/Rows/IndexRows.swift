@@ -27,6 +27,7 @@ public struct IndexRow: Hashable, Sendable {
     public enum Phase: Int, Hashable, Sendable {
         /// Saves update it; older records are being added.
         case building = 0
+        /// Complete: queries read it, and saves update it.
         case readable = 1
         /// Saves do not update it; its entries are being removed.
         case dropping = 2
@@ -34,15 +35,18 @@ public struct IndexRow: Hashable, Sendable {
 
     /// What an index is about.
     public struct Definition: Hashable, Sendable {
+        /// The record type whose records have entries.
         public var recordType: String
         /// Empty for the index of names.
         public var field: String
+        /// What the keys of the entries contain.
         public var kind: Kind
         /// The type of the field; nil for the index of names.
         public var valueType: FieldType?
         /// The second field of a compound index; nil for all others.
         public var order: Order?
 
+        /// Makes a definition; by default without a second field.
         public init(
             recordType: String, field: String, kind: Kind, valueType: FieldType?,
             order: Order? = nil
@@ -56,9 +60,12 @@ public struct IndexRow: Hashable, Sendable {
 
         /// The second field of a compound index.
         public struct Order: Hashable, Sendable {
+            /// The name of the field, or the `SchemaSystemField` name of a system field.
             public var field: String
+            /// The type of the second field.
             public var valueType: FieldType
 
+            /// Makes the second part of a compound index.
             public init(field: String, valueType: FieldType) {
                 self.field = field
                 self.valueType = valueType
@@ -66,14 +73,18 @@ public struct IndexRow: Hashable, Sendable {
         }
     }
 
+    /// Identifies the index in its database; assigned by the store.
     public var key: Key
+    /// What the index is about; never changes.
     public var definition: Definition
+    /// Whether the index is being built, complete or being removed.
     public var phase: Phase
     /// The zone in which building continues; zones with lower keys are done.
     public var progressZone: ZoneRow.Key
     /// The name of the last record that was added there.
     public var progressName: String
 
+    /// Makes an index's row; by default building has not begun.
     public init(
         key: Key, definition: Definition, phase: Phase,
         progressZone: ZoneRow.Key = ZoneRow.Key(rawValue: 0), progressName: String = ""
@@ -88,9 +99,12 @@ public struct IndexRow: Hashable, Sendable {
 
 /// A record's place in an index: entries are ordered by the bytes of the key, then of the name.
 public struct IndexEntry: Hashable, Comparable, Sendable {
+    /// Bytes whose order is the order of values; empty for a record without a value, and in the index of names.
     public var key: [UInt8]
+    /// The name of the record.
     public var name: String
 
+    /// Makes an entry, or a bound between entries.
     public init(key: [UInt8], name: String) {
         self.key = key
         self.name = name

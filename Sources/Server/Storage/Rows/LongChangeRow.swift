@@ -16,13 +16,17 @@ public struct LongChangeRow: Hashable, Sendable {
         case claim = 5
     }
 
+    /// What is left to do; with the zone and the name it identifies the row.
     public var kind: Kind
+    /// The zone in which it is left to do.
     public var zone: ZoneRow.Key
-    /// A record's name; empty for a zone.
+    /// A record's name; empty for a zone; for a claim its whole text.
     public var name: String
-    /// For a placement the name of the last child that was moved; for a deletion the person who deletes.
+    /// For a placement the name of the last child that was moved; for a deletion the text of the
+    /// claim by which it is found.
     public var detail: String
 
+    /// Makes the row of work that is left.
     public init(zone: ZoneRow.Key, kind: Kind, name: String, detail: String = "") {
         self.zone = zone
         self.kind = kind

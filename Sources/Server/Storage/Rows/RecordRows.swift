@@ -12,14 +12,19 @@ public struct ZoneRow: Hashable, Sendable {
 
     /// Why a zone was deleted. The raw values are stored.
     public enum Deletion: Int, Hashable, Sendable {
+        /// For no particular reason: requests fail as for a zone that never existed.
         case deleted = 1
         /// The user removed the app's data in the settings.
         case purged = 2
+        /// The user's encrypted data could not be read any more and was reset.
         case encryptedDataReset = 3
     }
 
+    /// Identifies the zone in its database; stays the same when a deleted zone is created again.
     public var key: Key
+    /// The zone's name, unique in its database.
     public var name: String
+    /// Why the zone was deleted; nil while it exists.
     public var deletion: Deletion?
     /// Increases when a deleted zone is created again; part of every change token of the zone.
     public var generation: Int64
@@ -34,6 +39,7 @@ public struct ZoneRow: Hashable, Sendable {
     /// Set when the zone is created; never changed while it exists.
     public var encryptionScope: ZoneEncryptionScope
 
+    /// Makes a zone's row; by default of a zone in which single hierarchies can be shared.
     public init(
         key: Key, name: String, generation: Int64, version: Int64, purgeHorizon: Int64,
         hasFeed: Bool, changedAtDatabaseVersion: Int64, deletion: Deletion?,
@@ -53,8 +59,11 @@ public struct ZoneRow: Hashable, Sendable {
 
 /// A record or its tombstone as it is stored.
 public struct RecordRow: Hashable, Sendable {
+    /// The zone that the record is in.
     public var zone: ZoneRow.Key
+    /// The record's name, unique in its zone.
     public var name: String
+    /// The record's type, kept by a tombstone.
     public var type: String
     /// The zone's version at this record's newest change.
     public var version: Int64
@@ -62,6 +71,7 @@ public struct RecordRow: Hashable, Sendable {
     public var commitVersion: Int64
     /// The change tag. It differs from the version: a change of visibility takes a version without causing conflicts.
     public var changeTag: String
+    /// Whether the row is a tombstone.
     public var isDeleted: Bool
     /// The device that created the record; deletions are shown to it even without a change token.
     public var creatorDevice: String
@@ -73,6 +83,7 @@ public struct RecordRow: Hashable, Sendable {
     public var creator: String
     /// The user record name of the last modifier.
     public var modifier: String
+    /// The device that made the newest change.
     public var modifierDevice: String
     /// The name of the parent record in the sharing hierarchy.
     public var parent: String?
@@ -84,6 +95,7 @@ public struct RecordRow: Hashable, Sendable {
     /// not look inside.
     public var sharing: [UInt8]
 
+    /// Makes a record's row; by default one without sharing data.
     public init(
         zone: ZoneRow.Key, name: String, type: String, version: Int64, commitVersion: Int64,
         changeTag: String, isDeleted: Bool, creatorDevice: String, createdMilliseconds: Int64,
@@ -121,6 +133,7 @@ public struct ChangeCursor: Hashable, Sendable {
     /// Whether the reader wants whole batches: no page ends inside a request.
     public var wantsWholeBatches: Bool
 
+    /// Makes a position; by default pages contain whole batches.
     public init(
         version: Int64, skipTombstonesThrough: Int64, device: String?,
         wantsWholeBatches: Bool = true
@@ -134,12 +147,15 @@ public struct ChangeCursor: Hashable, Sendable {
 
 /// A page of a zone's changes.
 public struct ChangePage: Hashable, Sendable {
+    /// The changed records, tombstones included, the oldest change first. Each is there once, as it is now.
     public var rows: [RecordRow]
     /// The position after this page: the last row's version, or on the last page the zone's own version,
     /// read in the same snapshot.
     public var version: Int64
+    /// Whether the zone has changes after this page.
     public var moreComing: Bool
 
+    /// Makes a page.
     public init(rows: [RecordRow], version: Int64, moreComing: Bool) {
         self.rows = rows
         self.version = version
@@ -149,11 +165,14 @@ public struct ChangePage: Hashable, Sendable {
 
 /// A subscription as it is stored.
 public struct SubscriptionRow: Hashable, Sendable {
+    /// The record name of the user whose subscription it is.
     public var user: String
+    /// The subscription's identifier, unique among those of its user.
     public var identifier: String
     /// The subscription as wire bytes. The store does not look inside.
     public var body: [UInt8]
 
+    /// Makes a subscription's row.
     public init(user: String, identifier: String, body: [UInt8]) {
         self.user = user
         self.identifier = identifier
@@ -163,10 +182,14 @@ public struct SubscriptionRow: Hashable, Sendable {
 
 /// The name of one request of one device, under which its outcome is kept for repeated requests.
 public struct OperationKey: Hashable, Sendable {
+    /// The record name of the user who sent the request.
     public var user: String
+    /// The device that sent it; empty for a signed request that is identified by its signature.
     public var device: String
+    /// The identifier that the client gave the request, after a prefix that distinguishes endpoints.
     public var operation: String
 
+    /// Names a request.
     public init(user: String, device: String, operation: String) {
         self.user = user
         self.device = device
@@ -176,11 +199,14 @@ public struct OperationKey: Hashable, Sendable {
 
 /// An outbox event that waits to be dispatched.
 public struct OutboxRow: Hashable, Sendable {
+    /// Assigned by the store in the order in which events are added.
     public var identifier: Int64
+    /// The event as bytes that the store does not look inside; empty when they were found damaged.
     public var body: [UInt8]
     /// The epoch in which it was added: after a lost history an identifier is used again.
     public var epoch: Epoch
 
+    /// Makes an event's row.
     public init(identifier: Int64, body: [UInt8], epoch: Epoch) {
         self.identifier = identifier
         self.body = body
@@ -192,12 +218,14 @@ public struct OutboxRow: Hashable, Sendable {
 ///
 /// It ends where the next one of the same database or zone begins; the last one is still open.
 public struct EpochRow: Hashable, Sendable {
+    /// The epoch that the row is about.
     public var epoch: Epoch
     /// The version of the database or of the zone before its first change in the epoch.
     public var startVersion: Int64
     /// When that change was made, in milliseconds since 1970; 0 if it is older than epochs.
     public var startedMilliseconds: Int64
 
+    /// Makes an epoch's row.
     public init(epoch: Epoch, startVersion: Int64, startedMilliseconds: Int64) {
         self.epoch = epoch
         self.startVersion = startVersion
@@ -207,13 +235,16 @@ public struct EpochRow: Hashable, Sendable {
 
 /// A share, found by zone or link; its content is in the share's record.
 public struct ShareRow: Hashable, Sendable {
+    /// The zone that is shared, or that has the shared hierarchy.
     public var zone: ZoneRow.Key
     /// The share record's name.
     public var name: String
     /// The name of the root record of the hierarchy; nil when the whole zone is shared.
     public var root: String?
+    /// The end of the share's link, unique in the database.
     public var shortGUID: String
 
+    /// Makes a share's row; `root` is nil when the whole zone is shared.
     public init(zone: ZoneRow.Key, name: String, root: String?, shortGUID: String) {
         self.zone = zone
         self.name = name
@@ -230,10 +261,12 @@ public struct ShareAccessRow: Hashable, Sendable {
     public var user: String
     /// The share's root; nil when the whole zone is shared.
     public var root: String?
+    /// Whether the participant may change the shared records; if not, only read them.
     public var canWrite: Bool
     /// A new number each time the user gains access, so that earlier change tokens expire.
     public var since: Int64
 
+    /// Makes the row of a participant's access.
     public init(share: String, user: String, root: String?, canWrite: Bool, since: Int64) {
         self.share = share
         self.user = user
@@ -245,14 +278,20 @@ public struct ShareAccessRow: Hashable, Sendable {
 
 /// A record that left the view of a share: it was deleted or moved out of the hierarchy.
 public struct ShareEventRow: Hashable, Sendable {
+    /// The zone of the share and the record.
     public var zone: ZoneRow.Key
     /// The root of the share whose view the record left.
     public var root: String
+    /// The name of the record that left.
     public var name: String
+    /// The type of the record that left.
     public var type: String
+    /// The zone's version at the change by which the record left.
     public var version: Int64
+    /// The last version of the request that made that change.
     public var commitVersion: Int64
 
+    /// Makes the row of a record that left a view.
     public init(
         zone: ZoneRow.Key, root: String, name: String, type: String, version: Int64,
         commitVersion: Int64
@@ -270,6 +309,7 @@ public struct ShareEventRow: Hashable, Sendable {
 public struct SharedZoneRow: Hashable, Sendable {
     /// The owner's user record name.
     public var owner: String
+    /// The zone's name in the owner's database.
     public var name: String
     /// The newest version in the view when it was last read.
     public var seenVersion: Int64
@@ -280,6 +320,7 @@ public struct SharedZoneRow: Hashable, Sendable {
     /// Whether the zone is gone from the view.
     public var isDeleted: Bool
 
+    /// Makes the row of another owner's zone; ``SharedZoneWriter/put(_:)`` sets the database version.
     public init(
         owner: String, name: String, seenVersion: Int64, seenAccess: Int64,
         changedAtDatabaseVersion: Int64 = 0, isDeleted: Bool
@@ -303,6 +344,7 @@ public struct Epoch: Hashable, Sendable {
     /// Random, so that the epochs of two copies of one file differ.
     public var identifier: UInt64
 
+    /// Makes an epoch; equal ones name the same period of writing.
     public init(number: Int64, identifier: UInt64) {
         self.number = number
         self.identifier = identifier

@@ -9,8 +9,10 @@ public enum AssetsRereference: Endpoint {
         public var zoneID: ZoneIDDictionary?
         /// The zone of the records that they will be saved in; nil is ``zoneID``.
         public var targetZoneID: ZoneIDDictionary?
+        /// The fields whose assets are to be saved elsewhere; at most `Limits.assetTokensPerRequest`.
         public var assets: [Item] = []
 
+        /// Makes a request about assets of records in one zone.
         public init(
             assets: [Item], zoneID: ZoneIDDictionary? = nil, targetZoneID: ZoneIDDictionary? = nil
         ) {
@@ -35,9 +37,12 @@ public enum AssetsRereference: Endpoint {
 
     /// A field that holds an asset.
     public struct Item: WireObject, Hashable, Sendable {
+        /// The name of the saved record that holds the asset.
         public var recordName = ""
+        /// The field that holds the asset; a list of assets is refused.
         public var fieldName = ""
 
+        /// Names a field of a record in the request's zone.
         public init(recordName: String, fieldName: String) {
             self.recordName = recordName
             self.fieldName = fieldName

@@ -13,6 +13,7 @@ public enum AssetsUpload: Endpoint {
         /// One per asset.
         public var tokens: [Item] = []
 
+        /// Makes a request for one address per item.
         public init(tokens: [Item], zoneID: ZoneIDDictionary? = nil) {
             self.tokens = tokens
             self.zoneID = zoneID
@@ -32,9 +33,12 @@ public enum AssetsUpload: Endpoint {
     public struct Item: WireObject, Hashable, Sendable {
         /// Nil asks the service for a name; the record must then be created under that.
         public var recordName: String?
+        /// The type of the record that will hold the asset. This service ignores it.
         public var recordType: String?
+        /// The field that will hold the asset; must be a valid field name.
         public var fieldName = ""
 
+        /// Describes an asset to upload.
         public init(recordName: String? = nil, recordType: String? = nil, fieldName: String) {
             self.recordName = recordName
             self.recordType = recordType
@@ -53,12 +57,17 @@ public enum AssetsUpload: Endpoint {
     /// The address for one asset, or why there is none.
     public typealias TokenResult = Result<Token, AssetFailure>
 
+    /// The address to which the bytes of one asset are sent, and the record and field that it is for.
     public struct Token: WireObject, Hashable, Sendable {
+        /// The name under which the record must be saved: the item's own, or a UUID that the service made.
         public var recordName = ""
+        /// The item's field, as it was sent.
         public var fieldName = ""
-        /// The address for one POST of the asset's bytes, valid for 15 minutes.
+        /// The address for the asset's bytes, by POST or in parts by PATCH, in any number of attempts; valid for
+        /// `Limits.uploadAddressSeconds`, by default 15 minutes.
         public var url = ""
 
+        /// Makes the answer for one item.
         public init(recordName: String, fieldName: String, url: String) {
             self.recordName = recordName
             self.fieldName = fieldName
@@ -76,8 +85,10 @@ public enum AssetsUpload: Endpoint {
 
     /// The answer to the POST of an asset's bytes.
     public struct Uploaded: WireObject, Hashable, Sendable {
+        /// The value to save in the record's field. Its receipt is valid for `Limits.assetReceiptSeconds`.
         public var singleFile: AssetReceipt = AssetReceipt()
 
+        /// Makes the answer with the value that the client saves.
         public init(singleFile: AssetReceipt) {
             self.singleFile = singleFile
         }
@@ -92,10 +103,14 @@ public enum AssetsUpload: Endpoint {
 
 /// Why one asset of a request could not be served.
 public struct AssetFailure: Error, WireObject, Hashable, Sendable {
+    /// The record name in the request's item; nil if the item has none.
     public var recordName: String?
+    /// The field name in the request's item; nil if the answer does not have it.
     public var fieldName: String?
+    /// What is wrong with this item. The other items of the request are answered.
     public var error = ServiceError.unread
 
+    /// Makes the failure of one item, named as in the request.
     public init(recordName: String?, fieldName: String?, error: ServiceError) {
         self.recordName = recordName
         self.fieldName = fieldName

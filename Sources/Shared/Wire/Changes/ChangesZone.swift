@@ -5,8 +5,10 @@ public enum ChangesZone: Endpoint {
     public static let path = "changes/zone"
 
     public struct Request: WireValue {
+        /// The zones to fetch changes of, each one once; at most `Limits.operationsPerRequest`.
         public var zones: [Item]
 
+        /// Makes a request for a page of changes of each zone.
         public init(zones: [Item]) {
             self.zones = zones
         }
@@ -14,14 +16,20 @@ public enum ChangesZone: Endpoint {
 
     /// One zone of the request. Defaults at the top of the body are filled in when the request is read.
     public struct Item: WireWritable, Hashable, Sendable {
+        /// The zone; the default zone of a private database has no change feed.
         public var zoneID: ZoneIDDictionary
         /// Nil starts from the beginning.
         public var syncToken: String?
+        /// The most records in a page; nil, 0 and less are `Limits.recordsPerPage`. With `stratusExtensions=1` a page
+        /// ends where a request ended, and may be longer for that.
         public var resultsLimit: Int?
+        /// The names of the fields to return; nil for all of them, empty for none.
         public var desiredKeys: [String]?
+        /// The record types to return; nil for all of them. Others, also their tombstones, are left out of the page.
         public var desiredRecordTypes: [String]?
         /// Newest first.
         public var isReversed: Bool
+        /// Whether INT64, DOUBLE and TIMESTAMP values, and lists of them, are strings in the answer.
         public var numbersAsStrings: Bool
         /// Change tags of saves that the service acknowledged and the token does not cover, the newest of each epoch.
         /// When the service has lost one of them, the answer is an expired token. An extension.
@@ -37,6 +45,7 @@ public enum ChangesZone: Endpoint {
         /// Whether the answer's fields are read as a device keeps them, ``RecordFields/kept(_:)``. Not sent.
         package var keepsFields = false
 
+        /// Makes the request for one zone.
         public init(
             zoneID: ZoneIDDictionary, syncToken: String? = nil, resultsLimit: Int? = nil,
             desiredKeys: [String]? = nil, desiredRecordTypes: [String]? = nil,
@@ -57,18 +66,24 @@ public enum ChangesZone: Endpoint {
 
     public typealias Answer = ListBody<Result>
 
+    /// The page of one zone, or why there is none.
     public typealias Result = Swift.Result<Page, ZoneFailure>
 
     /// A page of a zone's changes, oldest first; each record once, with its newest state.
     public struct Page: WireObject, Hashable, Sendable {
+        /// The zone with its owner and type.
         public var zoneID: ZoneIDDictionary = ZoneIDDictionary()
+        /// The changed records, and tombstones of the deleted ones.
         public var records: [RecordResult] = []
+        /// The change token at the end of the page, for the next request.
         public var syncToken = ""
+        /// Whether more changes follow this page.
         public var moreComing = false
         /// The most changes that are still to come: it counts those that later changes replaced. Nil on the last page.
         /// An extension.
         public var remainingChanges: Int64?
 
+        /// Makes a page; ``remainingChanges`` is nil.
         public init(
             zoneID: ZoneIDDictionary, records: [RecordResult], syncToken: String, moreComing: Bool
         ) {

@@ -7,9 +7,12 @@ where Request == DatabaseChangesRequest<Self>, Answer == DatabaseChangesAnswer<S
     static var tokenKey: StaticString { get }
 }
 
+/// The request of `changes/database` and `zones/changes`, which differ in the key of the token.
 public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashable, Sendable {
     /// Nil starts from the beginning.
     public var syncToken: String?
+    /// The most zones in a page; nil, 0 and less are `Limits.recordsPerPage`. A page is longer if the last zones
+    /// changed in one request.
     public var resultsLimit: Int?
     /// Without a token: the version of the database up to which the device knows which zones were deleted. Zones that
     /// were deleted later are listed; without this version, none are. An extension.
@@ -21,6 +24,7 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     /// The most known tokens that are read.
     public static var knownSyncTokenLimit: Int { 16 }
 
+    /// Makes a request for a page of changed zones.
     public init(
         syncToken: String? = nil, resultsLimit: Int? = nil, deletionsAfterVersion: Int64? = nil,
         knownSyncTokens: [String]? = nil
@@ -41,11 +45,16 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     }
 }
 
+/// A page of the changed zones, the oldest change first.
 public struct DatabaseChangesAnswer<Feed: DatabaseChanges>: WireObject, Hashable, Sendable {
+    /// The changed zones, with identity and ``ZoneDictionary/isDeleted``; never the default zone.
     public var zones: [ZoneResult] = []
+    /// The change token at the end of the page, for the next request.
     public var syncToken = ""
+    /// Whether more changed zones follow this page.
     public var moreComing = false
 
+    /// Makes a page of changed zones.
     public init(zones: [ZoneResult], syncToken: String, moreComing: Bool) {
         self.zones = zones
         self.syncToken = syncToken

@@ -5,7 +5,20 @@
 public struct JSONNode {
     /// What the value is.
     public enum Kind: Hashable, Sendable {
-        case object, array, string, integer, double, bool, null
+        /// Members, each with a key.
+        case object
+        /// Elements, of any kinds.
+        case array
+        /// Text in quotes.
+        case string
+        /// A number without fraction and exponent, of 64 bits with or without a sign.
+        case integer
+        /// A number with a fraction or an exponent.
+        case double
+        /// `true` or `false`.
+        case bool
+        /// `null`.
+        case null
     }
 
     /// The letter in a tape word's highest byte.
@@ -33,6 +46,7 @@ public struct JSONNode {
     @inline(__always)
     private func isTag(_ tag: Tag) -> Bool { self.tag == tag.rawValue }
 
+    /// What the value is. A number's kind depends on how it is written: `1` is an integer, `1.0` a double.
     public var kind: Kind {
         switch Tag(rawValue: tag) {
         case .object: .object
@@ -45,8 +59,11 @@ public struct JSONNode {
         }
     }
 
+    /// Whether the value is `null`.
     public var isNull: Bool { isTag(.null) }
+    /// Whether the value is an object.
     public var isObject: Bool { isTag(.object) }
+    /// Whether the value is an array.
     public var isArray: Bool { isTag(.array) }
 
     /// The Boolean; nil for any other kind.
@@ -148,6 +165,7 @@ public struct JSONNode {
         }
     }
 
+    /// The members of an object in the order of the text. Of equal keys, all are there.
     public struct Members: Sequence, IteratorProtocol {
         private var contents: Contents
 
@@ -161,6 +179,7 @@ public struct JSONNode {
         }
     }
 
+    /// The elements of an array in the order of the text.
     public struct Elements: Sequence, IteratorProtocol {
         private var contents: Contents
 
@@ -175,8 +194,10 @@ public struct JSONNode {
 public struct JSONText {
     let bytes: UnsafeBufferPointer<UInt8>
 
+    /// The text as a string of its own, which stays valid without the document.
     public var string: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// Compares the bytes with a literal's, without making a string.
     @inline(__always)
     public static func == (text: JSONText, literal: StaticString) -> Bool {
         text.bytes.count == literal.utf8CodeUnitCount

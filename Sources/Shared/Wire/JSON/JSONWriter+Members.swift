@@ -1,4 +1,5 @@
 extension JSONWriter {
+    /// Writes a member with a key that needs no escapes.
     @inlinable
     public mutating func member(_ key: StaticString, _ value: some WireWritable) {
         self.key(key)

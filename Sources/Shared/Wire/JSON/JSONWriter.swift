@@ -28,6 +28,12 @@ public struct JSONWriter: ~Copyable {
     /// Whether errors have only the codes that CloudKit documents.
     let hasDocumentedCodesOnly: Bool
 
+    /// Makes a writer without content.
+    ///
+    /// - Parameters:
+    ///   - capacity: The number of bytes to reserve, at least 64; the memory grows when needed.
+    ///   - documentedCodesOnly: Whether errors have only the codes that CloudKit documents, as in
+    ///     `wireBytes(of:reservingBytes:documentedCodesOnly:)`.
     public init(reservingBytes capacity: Int = 512, documentedCodesOnly: Bool = false) {
         hasDocumentedCodesOnly = documentedCodesOnly
         self.capacity = max(capacity, 64)
@@ -109,8 +115,10 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: Values
 
+    /// Writes `null`.
     public mutating func null() { literal("null") }
 
+    /// Writes `true` or `false`.
     public mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
 
     /// Writes an integer without exponent or fraction; in quotes when asked.

@@ -3,9 +3,9 @@ import StratusRecords
 /// A JSON object of the protocol whose members are listed once, for reading and for writing.
 ///
 /// ```swift
-/// extension ZonesList.Answer: WireObject {
+/// extension ZoneIDDictionary: WireObject {
 ///     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-///         try coder.required("zones", &zones)
+///         try coder.required("zoneName", &zoneName)
 ///     }
 /// }
 /// ```
@@ -71,6 +71,7 @@ extension WireObject {
         try members(&reader)
     }
 
+    /// Writes an object with the members that ``members(_:)`` passes to the writer.
     public func write(to writer: inout JSONWriter) {
         var object = self
         writer.object { object.members(&$0) }

@@ -17,6 +17,7 @@ extension WireWord {
         self = word
     }
 
+    /// Writes the raw value, as a string.
     public func write(to writer: inout JSONWriter) { writer.string(rawValue) }
 }
 

@@ -8,7 +8,7 @@ import StratusRecords
 public enum OperationsCancel: Endpoint {
     public static let path = "operations/cancel"
 
-    /// A device waits for one request at a time.
+    /// How many operations one request names: a device waits for one request at a time, so that there are few.
     public static let maximumCount = 10
 
     public struct Request: WireObject, Hashable, Sendable {
@@ -17,6 +17,7 @@ public enum OperationsCancel: Endpoint {
         /// In the shared database: the owners of the zones that they named.
         public var ownerRecordNames: [String]?
 
+        /// Makes a request to cancel operations of this device.
         public init(operationIDs: [String], ownerRecordNames: [String]? = nil) {
             self.operationIDs = operationIDs
             self.ownerRecordNames = ownerRecordNames

@@ -6,7 +6,9 @@ public struct RecordDictionary: Hashable, Sendable {
     public var recordName: String?
     /// Nil if the service knows the type already.
     public var recordType: String?
+    /// Names the record's state. `update`, `replace` and `delete` of an existing record need the current one.
     public var recordChangeTag: String?
+    /// The record's fields: in a request those to set, in an answer those that were asked for.
     public var fields: RecordFields
     /// Nil for the zone that the request names.
     public var zoneID: ZoneIDDictionary?
@@ -18,7 +20,9 @@ public struct RecordDictionary: Hashable, Sendable {
     public var parentRecordName: ParentChange
     /// The share of this root record; only in answers.
     public var shareRecordName: String?
+    /// Whether the save gives the record a short GUID before it is shared; only in requests.
     public var createShortGUID: Bool
+    /// The end of a share's link: on a share, its root, and a record saved with ``createShortGUID``. Only in answers.
     public var shortGUID: String?
 
     /// The members that only a share has.
@@ -32,8 +36,11 @@ public struct RecordDictionary: Hashable, Sendable {
 
     /// A request may leave the parent alone, set it, or clear it (`"parent": null`).
     public enum ParentChange: Hashable, Sendable {
+        /// No key: the parent stays, or is removed by `replace` and `forceReplace`. In an answer, there is none.
         case absent
+        /// A null: the parent is removed. Only in requests.
         case none
+        /// The name of the parent, a record of the same zone.
         case some(String)
     }
 
@@ -41,9 +48,12 @@ public struct RecordDictionary: Hashable, Sendable {
     public struct Stamp: Hashable, Sendable {
         /// Milliseconds since 1970.
         public var timestampMilliseconds: Int64
+        /// The user's record name; with `stratusExtensions=1` the caller's own is `__defaultOwner__`.
         public var userRecordName: String
+        /// The `clientId` of the request, else an identifier of the session; `server` for a server-to-server key.
         public var deviceID: String
 
+        /// Makes a stamp of who, when and on which device.
         public init(timestampMilliseconds: Int64, userRecordName: String, deviceID: String) {
             self.timestampMilliseconds = timestampMilliseconds
             self.userRecordName = userRecordName
@@ -51,6 +61,7 @@ public struct RecordDictionary: Hashable, Sendable {
         }
     }
 
+    /// Makes a record; everything that is left out is absent, as in a request.
     public init(
         recordName: String? = nil, recordType: String? = nil, recordChangeTag: String? = nil,
         fields: RecordFields = .values([]), zoneID: ZoneIDDictionary? = nil, created: Stamp? = nil,
@@ -78,6 +89,7 @@ public struct RecordDictionary: Hashable, Sendable {
 /// The service normalises fields once, when they are saved, and stores the bytes; a fetch copies them into the answer
 /// without parsing. They are parsed only when the values are needed.
 public enum RecordFields: Hashable, Sendable {
+    /// The fields as values, each with a name and a type.
     case values([Field])
     /// The text of a JSON object in which every value has its `type`.
     case encoded([UInt8])
@@ -88,15 +100,20 @@ public enum RecordFields: Hashable, Sendable {
 
 /// The state of one record in an answer: it exists, was deleted, or failed.
 public enum RecordResult: Hashable, Sendable {
+    /// The record exists, in this state.
     case record(RecordDictionary)
+    /// The record was deleted, by the request or before.
     case deleted(Tombstone)
+    /// The record could not be fetched, saved or deleted.
     case failure(RecordFailure)
 
     /// What is left of a deleted record.
     public struct Tombstone: Hashable, Sendable {
+        /// The name of the deleted record.
         public var recordName = ""
         /// An extension: the framework's deletion callback has the type.
         public var recordType: String?
+        /// The zone that the record was in. An extension, which this service always writes.
         public var zoneID: ZoneIDDictionary?
         /// An extension, in the answer to a deletion: its change tag, like that of a save.
         public var recordChangeTag: String?
@@ -104,6 +121,7 @@ public enum RecordResult: Hashable, Sendable {
         /// milliseconds since 1970.
         public var createdTimestamp: Int64?
 
+        /// Makes a tombstone; the extensions are nil unless given.
         public init(
             recordName: String, recordType: String? = nil, zoneID: ZoneIDDictionary? = nil,
             recordChangeTag: String? = nil, createdTimestamp: Int64? = nil
@@ -121,8 +139,11 @@ public enum RecordResult: Hashable, Sendable {
 
 /// Why one record of a request could not be served.
 public struct RecordFailure: Hashable, Sendable {
+    /// The name of the record; for a `create` without a name, the one that the service chose. Nil if there is none.
     public var recordName: String?
+    /// The zone of the record, or the one that the request named. An extension.
     public var zoneID: ZoneIDDictionary?
+    /// What went wrong with this record.
     public var error = ServiceError.unread
     /// The error's own identifier, a new one in every answer.
     public var uuid: String?
@@ -131,6 +152,7 @@ public struct RecordFailure: Hashable, Sendable {
     /// An extension, with CONFLICT: the record that the client changed, if it is still stored.
     public var ancestorRecord: RecordDictionary?
 
+    /// Makes the failure of one record.
     public init(
         recordName: String?, zoneID: ZoneIDDictionary? = nil, error: ServiceError,
         uuid: String? = nil, serverRecord: RecordDictionary? = nil,

@@ -5,6 +5,7 @@ public enum RecordsModify: Endpoint {
     public static let path = "records/modify"
 
     public struct Request: WireObject, Hashable, Sendable {
+        /// The saves and deletions, each record in one operation only; at most `Limits.operationsPerRequest`.
         public var operations: [Operation] = []
         /// The zone of operations whose record names none; nil for the default zone.
         public var zoneID: ZoneIDDictionary?
@@ -12,10 +13,12 @@ public enum RecordsModify: Endpoint {
         public var isAtomic = true
         /// The fields to return; nil for all of them.
         public var desiredKeys: [String]?
+        /// Whether INT64, DOUBLE and TIMESTAMP values, and lists of them, are strings in the answer.
         public var numbersAsStrings = false
         /// An extension: an identifier by which a repeated request is recognised.
         public var operationID: String?
 
+        /// Makes a request of the given operations.
         public init(
             operations: [Operation], zoneID: ZoneIDDictionary? = nil, isAtomic: Bool = true,
             desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, operationID: String? = nil
@@ -40,8 +43,11 @@ public enum RecordsModify: Endpoint {
         }
     }
 
+    /// A save or a deletion of one record.
     public struct Operation: WireValue {
+        /// What the operation does, and what must hold for it.
         public var kind: Kind
+        /// The record to save; of a record to delete only the name, the zone and the change tag matter.
         public var record: RecordDictionary
         /// Overrides the request's value.
         public var desiredKeys: [String]?
@@ -51,6 +57,7 @@ public enum RecordsModify: Endpoint {
         /// request. Only in a request that was read.
         public private(set) var malformedFields: WireError?
 
+        /// Makes an operation; nil takes the request's value.
         public init(
             _ kind: Kind, _ record: RecordDictionary, desiredKeys: [String]? = nil,
             numbersAsStrings: Bool? = nil
@@ -79,6 +86,7 @@ public enum RecordsModify: Endpoint {
         /// Deletes whatever the tag.
         case forceDelete
 
+        /// Whether the operation deletes, with or without a check of the change tag.
         public var isDeletion: Bool { self == .delete || self == .forceDelete }
     }
 

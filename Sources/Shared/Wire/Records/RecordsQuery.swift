@@ -5,17 +5,22 @@ public enum RecordsQuery: Endpoint {
     public static let path = "records/query"
 
     public struct Request: WireObject, Hashable, Sendable {
+        /// The records to find, and their order; the same on every page.
         public var query = QueryDictionary()
         /// Nil for the default zone, or for all zones with ``isZoneWide``.
         public var zoneID: ZoneIDDictionary?
         /// Queries all zones of the database; ignored when a zone is named.
         public var isZoneWide = false
+        /// The most records in a page; nil, 0 and less are `Limits.recordsPerPage`.
         public var resultsLimit: Int?
         /// Where the previous page ended; it is valid only with the same query.
         public var continuationMarker: String?
+        /// The names of the fields to return; nil for all of them, empty for none.
         public var desiredKeys: [String]?
+        /// Whether INT64, DOUBLE and TIMESTAMP values, and lists of them, are strings in the answer.
         public var numbersAsStrings = false
 
+        /// Makes a request for a page of a query's results.
         public init(
             query: QueryDictionary, zoneID: ZoneIDDictionary? = nil, isZoneWide: Bool = false,
             resultsLimit: Int? = nil, continuationMarker: String? = nil,
@@ -44,6 +49,7 @@ public enum RecordsQuery: Endpoint {
     }
 
     public struct Answer: WireObject, Hashable, Sendable {
+        /// The matching records, without failures. A page may have none and still a ``continuationMarker``.
         public var records: [RecordResult] = []
         /// Nil on the last page.
         public var continuationMarker: String?
@@ -51,6 +57,7 @@ public enum RecordsQuery: Endpoint {
         /// `getCurrentSyncToken=true`.
         public var syncToken: String?
 
+        /// Makes a page of results; without a marker it is the last one.
         public init(
             records: [RecordResult], continuationMarker: String? = nil, syncToken: String? = nil
         ) {

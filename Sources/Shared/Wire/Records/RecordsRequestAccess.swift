@@ -20,6 +20,7 @@ public struct AccessRequest: WireObject, ListItem {
     /// The short GUID as it was sent.
     public var shortGUID = ShortGUIDDictionary()
 
+    /// Makes the answer for one link.
     public init(shortGUID: ShortGUIDDictionary) {
         self.shortGUID = shortGUID
     }

@@ -11,13 +11,16 @@ public enum RecordsResolve: Endpoint {
 
 /// The short GUID of a link, with the options of the request.
 public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
+    /// The short GUID: the end of the link `{origin}/share/{shortGUID}`.
     public var value = ""
+    /// Whether the answer has the root record; nil is false. Has no effect in `records/requestaccess`.
     public var shouldFetchRootRecord: Bool?
     /// Nil for all fields of the root record.
     public var rootRecordDesiredKeys: [String]?
     /// An extension: accepts the invitation with this token.
     public var oneTimeToken: String?
 
+    /// Names the share of a link.
     public init(
         value: String, shouldFetchRootRecord: Bool? = nil, rootRecordDesiredKeys: [String]? = nil,
         oneTimeToken: String? = nil
@@ -40,9 +43,12 @@ public struct ShortGUIDDictionary: WireObject, Hashable, Sendable {
 
 /// Why one short GUID of a request failed.
 public struct ShortGUIDFailure: WireObject, Error, Hashable, Sendable {
+    /// The short GUID with its options, as it was sent; nil if the answer does not have it.
     public var shortGUID: ShortGUIDDictionary?
+    /// What went wrong with this link.
     public var error = ServiceError.unread
 
+    /// Makes the failure of one link.
     public init(shortGUID: ShortGUIDDictionary?, error: ServiceError) {
         self.shortGUID = shortGUID
         self.error = error

@@ -10,12 +10,13 @@ public protocol WireReadable {
 
 /// A value that can write itself as JSON, as strictly as the strictest clients require.
 public protocol WireWritable {
+    /// Writes exactly one JSON value; the writer adds the commas.
     func write(to writer: inout JSONWriter)
 }
 
 /// A value that the protocol writes as JSON, and reads back.
 ///
-/// The extensions of Stratus, which other clients ignore, are these keys and no others. Each is
+/// The extensions of Stratus, which other clients ignore, are these keys; Documentation/Wire.md has all of them. Each is
 /// written only when there is something to say; those of successful answers only when the caller asks
 /// for them with `stratusExtensions=1` in the query (decision 1).
 ///
@@ -52,7 +53,9 @@ public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 /// The same two types are used by the service, by HTTP and by the in-process transport, so that there
 /// is one shape of each and no second set to drift.
 public protocol Endpoint: Sendable {
+    /// The typed body of a request; ``EmptyBody`` where a body has no meaning.
     associatedtype Request: WireValue
+    /// The typed body of a successful answer; ``EmptyBody`` where it has no keys.
     associatedtype Answer: WireValue
 
     /// Entity and action, such as `records/modify`.
@@ -87,6 +90,7 @@ extension Endpoint {
 
 /// A request or an answer without content: `{}`.
 public struct EmptyBody: WireValue {
+    /// Makes the body `{}`.
     public init() {}
 
     /// Accepts any body: several clients send keys where the protocol has none.
@@ -104,6 +108,11 @@ public struct WireError: Error, Hashable, Sendable {
     /// The key at which reading stopped, such as `operations[3].record.fields`.
     public var path: String
 
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - reason: A constant sentence, without values from the body.
+    ///   - path: The key that the error is about; empty for the value that is being read.
     public init(_ reason: String, at path: String = "") {
         self.reason = reason
         self.path = path

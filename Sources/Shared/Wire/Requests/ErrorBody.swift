@@ -2,11 +2,14 @@ import StratusRecords
 
 /// The body of an answer that failed as a whole (HTTP status other than 200).
 public struct ErrorBody: WireObject, Hashable, Sendable {
+    /// Identifies the request in the service's log and in the header `X-Apple-Request-UUID`; empty if absent.
     public var uuid = ""
+    /// What went wrong with the request.
     public var error = ServiceError.unread
     /// One result per operation, when an atomic batch failed.
     public var records: [RecordResult]?
 
+    /// Makes the body of a failed request.
     public init(uuid: String, error: ServiceError, records: [RecordResult]? = nil) {
         self.uuid = uuid
         self.error = error
@@ -91,12 +94,14 @@ extension ServiceError.Code {
 
 /// A request that failed as a whole: thrown by the service and passed on by transports.
 public struct RequestFailure: Error, Hashable, Sendable {
+    /// What went wrong with the request; ``ErrorBody`` has it in the answer.
     public var error: ServiceError
     /// One result per operation, when an atomic batch failed.
     public var records: [RecordResult]?
     /// Why the body was not read to its end; nil when it was, or when it is not known.
     package var unreadBody: UnreadBody?
 
+    /// Makes the failure of a whole request.
     public init(_ error: ServiceError, records: [RecordResult]? = nil) {
         self.error = error
         self.records = records

@@ -31,11 +31,17 @@ public struct Fault: WireValue {
 
     /// Why a zone was deleted; the words of ``ZoneDictionary/deletionReason``.
     public enum ZoneResetReason: String, WireWord, Hashable, Sendable, CaseIterable {
+        /// The zone was deleted, as by `zones/modify`.
         case deleted
+        /// The user removed the app's data; until the zone is created again, the private database answers
+        /// `ZONE_NOT_FOUND` with `stratusErrorCode` 28.
         case purged
+        /// The user reset encrypted data; until the zone is created again, the private database answers
+        /// `ZONE_NOT_FOUND` with `stratusDidResetEncryptedData`.
         case encryptedDataReset
     }
 
+    /// What happens to the requests or notifications that the fault matches.
     public var effect: Effect
     /// How many calls (or notifications) it affects; then it is used up.
     public var times: Int
@@ -48,6 +54,9 @@ public struct Fault: WireValue {
     /// Only in this container, by identifier.
     public var container: String?
 
+    /// Makes a fault; each condition that is nil matches everything.
+    ///
+    /// - Parameter times: 1 to 1,000,000 if the fault is to be read back from JSON.
     public init(
         _ effect: Effect, times: Int = 1, operation: String? = nil, userRecordName: String? = nil,
         zoneName: String? = nil, container: String? = nil
@@ -64,6 +73,7 @@ public struct Fault: WireValue {
 /// `/dev/faults`: the fault script of a service that runs with `--dev`. POST adds faults, GET lists them, DELETE
 /// removes them; each answers the resulting script.
 public enum DevFaults {
+    /// The faults that are left, in the order in which they are tried; at most 1,000.
     public typealias Script = ListBody<Fault>
 }
 

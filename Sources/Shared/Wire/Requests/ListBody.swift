@@ -5,6 +5,7 @@ public struct ListBody<Item: ListItem>: WireObject, Hashable, Sendable {
     /// In an answer one per item of the request, in the request's order.
     public var items: [Item] = []
 
+    /// Makes a body of the given items.
     public init(_ items: [Item]) {
         self.items = items
     }

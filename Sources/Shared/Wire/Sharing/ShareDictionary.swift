@@ -18,10 +18,14 @@ public struct ShareDictionary: Hashable, Sendable {
     /// An extension: the people who may not ask. Nil in a request leaves them as they are.
     public var blockedIdentities: [UserIdentityDictionary]?
 
+    /// The root record of a new share, under the key `forRecord`.
     public struct Root: WireObject, Hashable, Sendable {
+        /// The name of the root record, in the share's own zone.
         public var recordName = ""
+        /// The change tag that the stored root must have; nil for any. Ignored if the same request saves the root.
         public var recordChangeTag: String?
 
+        /// Names the root record of a new share.
         public init(recordName: String, recordChangeTag: String? = nil) {
             self.recordName = recordName
             self.recordChangeTag = recordChangeTag
@@ -40,6 +44,7 @@ public struct ShareDictionary: Hashable, Sendable {
     /// The name of the share of a whole zone.
     public static let zoneShareName = "cloudkit.zoneshare"
 
+    /// Makes the members of a share; those that are left out are absent.
     public init(
         root: Root? = nil, publicPermission: SharePermission? = nil,
         participants: [ParticipantDictionary]? = nil, owner: ParticipantDictionary? = nil,

@@ -2,21 +2,29 @@ import StratusRecords
 
 /// The share that the short GUID of a link leads to, as one caller sees it.
 public struct ShareMetadataDictionary: WireObject, Hashable, Sendable {
+    /// The short GUID with its options, as it was sent.
     public var shortGUID = ShortGUIDDictionary()
+    /// The identifier of the container that the share is in.
     public var containerIdentifier: String?
+    /// The environment of the container.
     public var environment: ContainerEnvironment?
     /// The caller's database that has the zone: private for the owner, otherwise shared.
     public var databaseScope: DatabaseScope?
+    /// The zone of the share, with its owner; nil if only ``potentialMatches`` are shown.
     public var zoneID: ZoneIDDictionary?
     /// Nil when the whole zone is shared.
     public var rootRecordName: String?
     /// Only if the request asks for it and the caller may read it.
     public var rootRecord: RecordDictionary?
+    /// The share as the caller sees it; nil if only ``potentialMatches`` are shown.
     public var share: RecordDictionary?
+    /// The owner, whose address only the owner sees; nil if only ``potentialMatches`` are shown.
     public var ownerIdentity: UserIdentityDictionary?
     /// The caller's own part.
     public var participantRole: ParticipantRole?
+    /// Whether the caller has joined; ``ParticipantStatus/invited`` also for a public share that the caller may join.
     public var participantStatus: ParticipantStatus?
+    /// What the caller may do with the shared records, now or after joining.
     public var participantPermission: SharePermission?
     /// The open invitations, if none of them is known to be for the caller.
     public var potentialMatches: [PotentialMatch]?
@@ -25,10 +33,14 @@ public struct ShareMetadataDictionary: WireObject, Hashable, Sendable {
 
     /// An invitation that may be for the caller.
     public struct PotentialMatch: Hashable, Sendable {
+        /// Identifies the invitation within the share.
         public var participantID: String
+        /// The address of the invitation, masked so that only the person recognises it; nil if it has none.
         public var emailAddress: String?
+        /// The phone number of the invitation, masked except for its last two characters; nil if it has none.
         public var phoneNumber: String?
 
+        /// Makes an invitation that may be for the caller.
         public init(
             participantID: String, emailAddress: String? = nil, phoneNumber: String? = nil
         ) {
@@ -38,6 +50,7 @@ public struct ShareMetadataDictionary: WireObject, Hashable, Sendable {
         }
     }
 
+    /// Makes a result that has only the short GUID.
     public init(shortGUID: ShortGUIDDictionary) {
         self.shortGUID = shortGUID
     }

@@ -7,8 +7,10 @@ public enum SubscriptionsLookup: Endpoint {
     public typealias Answer = SubscriptionsList.Answer
 
     public struct Request: WireValue {
+        /// The subscriptions to fetch, each an object in JSON; at most `Limits.operationsPerRequest`.
         public var subscriptionIDs: [String]
 
+        /// Makes a request for subscriptions by identifier.
         public init(subscriptionIDs: [String]) {
             self.subscriptionIDs = subscriptionIDs
         }

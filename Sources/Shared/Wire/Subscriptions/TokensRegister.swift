@@ -6,10 +6,16 @@ public enum TokensRegister: Endpoint {
     public static let isInDatabase = false
 
     public struct Request: WireObject, Hashable, Sendable {
+        /// `development` or `production`; matters only for a token of Apple's push service.
         public var apnsEnvironment = ""
+        /// A token of ``TokensCreate``; or, where the service sends to Apple's push service, a device's token of
+        /// that, hexadecimal or base64.
         public var apnsToken = ""
+        /// The device, at most 255 bytes. Nil leaves it as it is; for a token of Apple's it is the `clientId` of the
+        /// query, else the session.
         public var clientID: String?
 
+        /// Makes a request to register a push token.
         public init(apnsEnvironment: String, apnsToken: String, clientID: String? = nil) {
             self.apnsEnvironment = apnsEnvironment
             self.apnsToken = apnsToken

@@ -6,8 +6,10 @@ public enum TokensUnregister: Endpoint {
     public static let isInDatabase = false
 
     public struct Request: WireObject, Hashable, Sendable {
+        /// The push token to remove; an unknown one, and one of another user, is ignored.
         public var apnsToken = ""
 
+        /// Makes a request to remove a push token.
         public init(apnsToken: String) {
             self.apnsToken = apnsToken
         }

@@ -4,7 +4,9 @@ import StratusRecords
 ///
 /// An extension: CloudKit only has Apple's own sign-in. The API token is in the query, as everywhere.
 public enum IdentityExchange {
+    /// The body of `POST /auth/oidc`, at most 65,536 bytes.
     public struct Request: WireObject, Hashable, Sendable {
+        /// The identifier of the container to sign in to; the API token must belong to it.
         public var container = ""
         /// `development` or `production`.
         public var environment = ContainerEnvironment.development
@@ -12,8 +14,10 @@ public enum IdentityExchange {
         public var identityToken = ""
         /// What the app chose for this sign-in; the token must have it, or its SHA-256.
         public var nonce = ""
+        /// Whether web-auth tokens last `Limits.staySignedInSeconds` instead of `Limits.webAuthTokenSeconds`.
         public var staysSignedIn = false
 
+        /// Makes a request to exchange an identity token.
         public init(
             container: String, environment: ContainerEnvironment, identityToken: String,
             nonce: String, staysSignedIn: Bool
@@ -36,5 +40,6 @@ public enum IdentityExchange {
         }
     }
 
+    /// The web-auth token and the user.
     public typealias Answer = DevSignIn.Answer
 }

@@ -6,14 +6,20 @@ import StratusRecords
 /// An extension: CloudKit leaves signing in to Apple's own pages. The API token is in the query, as
 /// everywhere.
 public enum PasswordExchange {
+    /// The body of `POST /auth/password`, at most 16,384 bytes.
     public struct Request: WireObject, Hashable, Sendable {
+        /// The identifier of the container to sign in to; the API token must belong to it.
         public var container = ""
         /// `development` or `production`.
         public var environment = ContainerEnvironment.development
+        /// The e-mail address of the account.
         public var emailAddress = ""
+        /// The password of the account, in plain text.
         public var password = ""
+        /// Whether web-auth tokens last `Limits.staySignedInSeconds` instead of `Limits.webAuthTokenSeconds`.
         public var staysSignedIn = false
 
+        /// Makes a request to sign in with a password.
         public init(
             container: String, environment: ContainerEnvironment, emailAddress: String,
             password: String, staysSignedIn: Bool
@@ -36,5 +42,6 @@ public enum PasswordExchange {
         }
     }
 
+    /// The web-auth token and the user.
     public typealias Answer = DevSignIn.Answer
 }

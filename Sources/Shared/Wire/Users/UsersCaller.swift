@@ -10,8 +10,10 @@ public enum UsersCaller: Endpoint {
     /// The caller's identity, bare, as CloudKit JS reads it. The documented `users` array is
     /// written beside it.
     public struct Answer: WireValue {
+        /// The caller; name and e-mail address only if other users can find the caller in the container.
         public var identity: UserIdentityDictionary
 
+        /// Makes the answer with the caller's identity.
         public init(identity: UserIdentityDictionary) {
             self.identity = identity
         }
@@ -20,12 +22,16 @@ public enum UsersCaller: Endpoint {
 
 /// A person as the protocol describes one.
 public struct UserIdentityDictionary: WireValue {
+    /// The user's record name; nil for a person who was not found, or was invited by an address and has not joined.
     public var userRecordName: String?
+    /// The given name, under `nameComponents`; nil if there is none or the caller may not see it.
     public var givenName: String?
+    /// The family name, under `nameComponents`; nil if there is none or the caller may not see it.
     public var familyName: String?
     /// How the person was or can be looked up.
     public var lookupInfo: UserLookupInfo?
 
+    /// Makes an identity; ``lookupInfo`` is nil if all of its three values are.
     public init(
         userRecordName: String?, givenName: String? = nil, familyName: String? = nil,
         emailAddress: String? = nil, phoneNumber: String? = nil,
@@ -40,7 +46,9 @@ public struct UserIdentityDictionary: WireValue {
         lookupInfo = info.isEmpty ? nil : info
     }
 
+    /// The e-mail address by which the person was or can be found; a verified one, except in lookups and invitations.
     public var emailAddress: String? { lookupInfo?.emailAddress }
+    /// The phone number by which the person was looked up or invited.
     public var phoneNumber: String? { lookupInfo?.phoneNumber }
     /// The user record name by which the person was looked up or invited.
     public var lookupUserRecordName: String? { lookupInfo?.userRecordName }

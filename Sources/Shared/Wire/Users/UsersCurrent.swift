@@ -8,10 +8,14 @@ public enum UsersCurrent: Endpoint {
     public typealias Request = EmptyBody
 
     public struct Answer: WireValue {
+        /// The record name of the caller.
         public var userRecordName: String
+        /// The given name; nil if there is none or other users cannot find the caller in the container.
         public var firstName: String?
+        /// The family name; nil if there is none or other users cannot find the caller in the container.
         public var lastName: String?
 
+        /// Makes the answer about the caller.
         public init(userRecordName: String, firstName: String? = nil, lastName: String? = nil) {
             self.userRecordName = userRecordName
             self.firstName = firstName

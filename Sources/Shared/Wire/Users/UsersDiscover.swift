@@ -8,8 +8,10 @@ public enum UsersDiscover: Endpoint {
     public static let isReadWithoutBody = true
 
     public struct Request: WireObject, Hashable, Sendable {
+        /// The people to find; at most `Limits.operationsPerRequest`. An empty list gets an empty answer.
         public var lookupInfos: [UserLookupInfo] = []
 
+        /// Makes a request to find people.
         public init(lookupInfos: [UserLookupInfo]) {
             self.lookupInfos = lookupInfos
         }
@@ -27,12 +29,16 @@ public enum UsersDiscover: Endpoint {
 
 /// How a person is looked up: by one of the first three members; in an invitation, by any one.
 public struct UserLookupInfo: WireObject, Hashable, Sendable {
+    /// An e-mail address; finds the user who has verified it.
     public var emailAddress: String?
+    /// A phone number; this service finds nobody by it.
     public var phoneNumber: String?
+    /// The record name of a user; counts before the e-mail address.
     public var userRecordName: String?
     /// An extension: everyone who has it may accept the invitation, once.
     public var oneTimeToken: String?
 
+    /// Makes a lookup; give one value.
     public init(
         emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: String? = nil,
         oneTimeToken: String? = nil

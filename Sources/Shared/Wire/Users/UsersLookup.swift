@@ -27,8 +27,11 @@ public enum UsersLookupContacts: Endpoint {
 
 /// The people to look up.
 public struct UsersLookupRequest: WireObject, Hashable, Sendable {
+    /// The people, by e-mail address in ``UsersLookupEmail`` and by record name in ``UsersLookupID``; at most
+    /// `Limits.operationsPerRequest`.
     public var users: [UserLookupInfo] = []
 
+    /// Makes a request to look people up.
     public init(users: [UserLookupInfo]) {
         self.users = users
     }
@@ -45,11 +48,16 @@ public typealias UsersLookupAnswer = ListBody<UserDictionary>
 
 /// A person in the older form.
 public struct UserDictionary: WireObject, Hashable, Sendable {
+    /// The record name of the user who was found.
     public var userRecordName = ""
+    /// The given name; nil if there is none or other users cannot find the person in the container.
     public var firstName: String?
+    /// The family name; nil if there is none or other users cannot find the person in the container.
     public var lastName: String?
+    /// The address of the lookup as it was sent; nil in `users/lookup/id`.
     public var emailAddress: String?
 
+    /// Makes a person who was found.
     public init(
         userRecordName: String, firstName: String? = nil, lastName: String? = nil,
         emailAddress: String? = nil

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// `users/permission`: whether others of the container may find the caller by the e-mail address.
+/// `users/permission`: whether others of the container may find the caller, by e-mail address or record name.
 ///
 /// An extension: CloudKit leaves the question to the device (`requestApplicationPermission`).
 public enum UsersPermission: Endpoint {
@@ -11,6 +11,7 @@ public enum UsersPermission: Endpoint {
         /// Nil only reads the current value.
         public var userDiscoverability: Bool?
 
+        /// Makes a request to set the permission, or with nil to read it.
         public init(userDiscoverability: Bool? = nil) {
             self.userDiscoverability = userDiscoverability
         }
@@ -23,8 +24,10 @@ public enum UsersPermission: Endpoint {
     }
 
     public struct Answer: WireObject, Hashable, Sendable {
+        /// Whether other users may find the caller in the container, after the request.
         public var userDiscoverability = false
 
+        /// Makes the answer with the current value.
         public init(userDiscoverability: Bool) {
             self.userDiscoverability = userDiscoverability
         }

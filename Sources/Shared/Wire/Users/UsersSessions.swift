@@ -11,6 +11,7 @@ public enum UsersSessions: Endpoint {
         /// Identifiers of sessions to end; when empty, the request only lists them.
         public var revoke: [String] = []
 
+        /// Makes a request to list the sessions and to end some of them.
         public init(revoke: [String] = []) { self.revoke = revoke }
 
         public init() {}
@@ -20,6 +21,7 @@ public enum UsersSessions: Endpoint {
         }
     }
 
+    /// A sign-in of the caller that is valid for the request's container.
     public struct Session: WireObject, Hashable, Sendable {
         /// Identifies the session in this endpoint only.
         public var id = ""
@@ -32,6 +34,7 @@ public enum UsersSessions: Endpoint {
         /// Whether it is the caller's own.
         public var isCurrent = false
 
+        /// Makes a session for the list.
         public init(
             id: String, device: String?, created: Int64, lastUsed: Int64, isCurrent: Bool
         ) {
@@ -57,6 +60,7 @@ public enum UsersSessions: Endpoint {
         /// The oldest first.
         public var sessions: [Session] = []
 
+        /// Makes the answer with the remaining sessions.
         public init(sessions: [Session]) { self.sessions = sessions }
 
         public init() {}

@@ -2,12 +2,15 @@ import StratusRecords
 
 /// A zone's identity on the wire; absent members have the service's defaults.
 public struct ZoneIDDictionary: WireValue {
+    /// The zone's name, `_defaultZone` if the key is absent. That of a custom zone has 1 to 255 printable ASCII
+    /// characters and no leading underscore.
     public var zoneName: String
     /// Nil for the caller.
     public var ownerRecordName: String?
     /// `DEFAULT_ZONE` or `REGULAR_CUSTOM_ZONE`; written in answers, ignored in requests.
     public var zoneType: String?
 
+    /// Names a zone; by default the caller's default zone.
     public init(
         zoneName: String = ZoneID.defaultZoneName, ownerRecordName: String? = nil,
         zoneType: String? = nil
@@ -20,10 +23,13 @@ public struct ZoneIDDictionary: WireValue {
 
 /// A zone as the protocol writes it.
 public struct ZoneDictionary: Hashable, Sendable {
+    /// The zone's name and owner.
     public var zoneID = ZoneIDDictionary()
-    /// The current change token of the zone; nil for a zone without a change feed.
+    /// The current change token of the zone; nil for a zone without a change feed, and in lists of changes.
     public var syncToken: String?
+    /// Whether operations can be atomic: true for custom zones. Nil if the answer does not have the key.
     public var isAtomic: Bool?
+    /// Whether the zone was deleted or is no longer shared with the caller; nil if the answer does not have the key.
     public var isDeleted: Bool?
     /// An extension, on deleted zones: `deleted`, `purged` or `encryptedDataReset`.
     public var deletionReason: String?
@@ -36,6 +42,7 @@ public struct ZoneDictionary: Hashable, Sendable {
     /// An extension, for a zone that the request created, deleted or left: the database's change token after it.
     public var databaseSyncToken: String?
 
+    /// Makes a zone; what is left out is absent.
     public init(
         zoneID: ZoneIDDictionary, syncToken: String? = nil, isAtomic: Bool? = nil,
         isDeleted: Bool? = nil, deletionReason: String? = nil, shareRecordName: String? = nil,
@@ -58,9 +65,12 @@ public typealias ZoneResult = Result<ZoneDictionary, ZoneFailure>
 
 /// Why one zone of a request could not be served.
 public struct ZoneFailure: Error, Hashable, Sendable {
+    /// The zone as the request named it.
     public var zoneID = ZoneIDDictionary()
+    /// What went wrong with this zone.
     public var error = ServiceError.unread
 
+    /// Makes the failure of one zone.
     public init(zoneID: ZoneIDDictionary, error: ServiceError) {
         self.zoneID = zoneID
         self.error = error

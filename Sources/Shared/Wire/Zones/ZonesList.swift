@@ -13,6 +13,7 @@ public enum ZonesList: Endpoint {
         /// Whether the answer says of each zone if it is atomic.
         public var wantsAtomic: Bool
 
+        /// Makes a request for all zones. Our client sends it over HTTP without a body, which means true.
         public init(wantsAtomic: Bool = true) {
             self.wantsAtomic = wantsAtomic
         }

@@ -5,10 +5,12 @@ public enum ZonesModify: Endpoint {
     public static let path = "zones/modify"
 
     public struct Request: WireObject, Hashable, Sendable {
+        /// The zones to create and delete, each in one operation only; at most `Limits.operationsPerRequest`.
         public var operations: [Operation] = []
         /// An extension: an identifier by which a repeated request is recognised.
         public var operationID: String?
 
+        /// Makes a request of the given operations.
         public init(operations: [Operation], operationID: String? = nil) {
             self.operations = operations
             self.operationID = operationID
@@ -22,13 +24,19 @@ public enum ZonesModify: Endpoint {
         }
     }
 
+    /// A creation or deletion of one zone.
     public struct Operation: WireValue {
+        /// What an operation does with the zone.
         public enum Kind: String, WireWord, Hashable, Sendable {
+            /// Creates the zone; an existing one is a success.
             case create
+            /// Deletes the zone; a missing one is a success. In the shared database, leaves the zone's shares.
             case delete
         }
 
+        /// Whether to create or to delete.
         public var kind: Kind
+        /// The zone to create or delete; the default zone cannot be deleted.
         public var zoneID: ZoneIDDictionary
         /// An extension, for a zone to create; nil is per record.
         public var encryptionScope: ZoneEncryptionScope?
@@ -36,6 +44,7 @@ public enum ZonesModify: Endpoint {
         /// name that was created later stays.
         public var generation: Int64?
 
+        /// Makes an operation that creates or deletes a zone.
         public init(
             _ kind: Kind, _ zoneID: ZoneIDDictionary, encryptionScope: ZoneEncryptionScope? = nil,
             generation: Int64? = nil
