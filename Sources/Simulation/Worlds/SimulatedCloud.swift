@@ -17,7 +17,7 @@ final class SimulatedCloud: Sendable {
         var service: CloudService
         var storage: SQLiteStorageEngine
         var generation = 0
-        var copy: SQLiteStorageEngine?
+        var copy: Copy?
         var pushes: SeededNumbers
         var pushRate: Double
         var lines: [String] = []
@@ -28,6 +28,13 @@ final class SimulatedCloud: Sendable {
         var trouble: String?
         /// Who was told without need that the history of a zone is lost.
         var misledUsers: Set<String> = []
+    }
+
+    /// What a service had when it was taken.
+    private enum Copy {
+        case memory(SQLiteStorageEngine)
+        /// The folder of a snapshot.
+        case folder(String)
     }
 
     /// The service cannot go on.
@@ -169,20 +176,24 @@ final class SimulatedCloud: Sendable {
     }
 
     private func beginAgain() {
-        guard let disk else { return }
+        // It runs already where a copy was restored meanwhile.
+        guard let disk, !isRunning else { return }
         let generation = current.generation + 1
         do {
-            let storage = try Self.storage(on: disk, world, generation)
-            let service = Self.service(storage, world, generation)
-            state.withLock { state in
-                state.storage = storage
-                state.service = service
-                state.generation = generation
-                state.isRunning = true
-            }
+            begin(try Self.storage(on: disk, world, generation), generation)
             note("service", "began again", "")
         } catch {
             state.withLock { $0.trouble = "the service does not begin again: \(error)" }
+        }
+    }
+
+    private func begin(_ storage: SQLiteStorageEngine, _ generation: Int) {
+        let service = Self.service(storage, world, generation)
+        state.withLock { state in
+            state.storage = storage
+            state.service = service
+            state.generation = generation
+            state.isRunning = true
         }
     }
 
@@ -239,8 +250,13 @@ final class SimulatedCloud: Sendable {
 
     /// Takes a copy of all that the service has.
     func takeCopy() throws {
-        let storage = state.withLock { $0.storage }
-        let copy = try storage.copyInMemory(world: world.world("copy"))
+        let copy: Copy
+        if let disk {
+            copy = .folder(try disk.takeSnapshot())
+        } else {
+            let storage = state.withLock { $0.storage }
+            copy = .memory(try storage.copyInMemory(world: world.world("copy")))
+        }
         state.withLock { $0.copy = copy }
     }
 
@@ -250,13 +266,16 @@ final class SimulatedCloud: Sendable {
     func restoreCopy() throws -> Bool {
         guard let copy = state.withLock({ $0.copy }) else { return false }
         let generation = current.generation + 1
-        let storage = try copy.copyInMemory(world: world.world("storage \(generation)"))
-        let service = Self.service(storage, world, generation)
-        state.withLock { state in
-            state.storage = storage
-            state.service = service
-            state.generation = generation
+        let storage: SQLiteStorageEngine
+        switch copy {
+        case .memory(let copy):
+            storage = try copy.copyInMemory(world: world.world("storage \(generation)"))
+        case .folder(let snapshot):
+            guard let disk else { return false }
+            try disk.restore(snapshot)
+            storage = try Self.storage(on: disk, world, generation)
         }
+        begin(storage, generation)
         return true
     }
 }

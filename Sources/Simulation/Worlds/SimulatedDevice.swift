@@ -158,10 +158,9 @@ final class SimulatedDevice {
         return text.flatMap { Int64($0) } ?? 0
     }
 
-    /// Whether a zone with records was fetched; false of files on disks.
+    /// Whether a zone with records was fetched.
     func isKnown(zone name: String, in scope: CKDatabase.Scope) throws -> Bool {
-        guard case .memory(let file) = files[user] else { return false }
-        return try file.isKnown(zone: name, ofDatabase: scope.rawValue)
+        try files[user]?.isKnown(zone: name, ofDatabase: scope.rawValue) ?? false
     }
 
     private func newFile() throws -> UserFile {

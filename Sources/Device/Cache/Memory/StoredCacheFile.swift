@@ -9,6 +9,15 @@ package enum StoredCacheFile {
         try DatabaseQueue(path: path).unsafeRead { try flag(name, ofDatabase: scope, $0) }
     }
 
+    /// Whether a zone with records was fetched, so that a deletion of it can be told from another zone's.
+    package static func isKnown(
+        zone name: String, ofDatabase scope: Int, inFileAt path: String
+    ) throws -> Bool {
+        try DatabaseQueue(path: path).unsafeRead {
+            try isKnown(zone: name, ofDatabase: scope, $0)
+        }
+    }
+
     /// How many rows each table has; as `unanswered`, those of `flag` that name a request.
     package static func rowCounts(inFileAt path: String) throws -> [String: Int] {
         try DatabaseQueue(path: path).unsafeRead { try rowCounts($0) }

@@ -29,6 +29,7 @@ final class SimulatedDisk: @unchecked Sendable {
     private let root: String
     private let lies: Bool
     private var generation = 0
+    private var snapshotCount = 0
     private var folder: OpaquePointer
     private var numbers: SeededNumbers
     private var appointment: Appointment?
@@ -76,11 +77,42 @@ final class SimulatedDisk: @unchecked Sendable {
                     atPath: file, contents: bytes, attributes: [.posixPermissions: 0o600])
             }
         }
+        begin()
+    }
+
+    /// A process begins with what is in the next folder.
+    private func begin() {
         fault_folder_end(folder)
         generation += 1
         appointment = nil
-        folder = fault_folder_begin(next)
+        folder = fault_folder_begin(path)
         if lies { fault_folder_ignore_syncs(folder, 1) }
+    }
+
+    // MARK: Snapshots
+
+    /// What is in the folder at this moment, as a snapshot of the file system has it.
+    ///
+    /// - Returns: the folder of the snapshot.
+    func takeSnapshot() throws -> String {
+        snapshotCount += 1
+        let snapshot = "\(root)/snapshot \(snapshotCount)"
+        try copyFolder(path, to: snapshot)
+        return snapshot
+    }
+
+    /// Ends the process, and puts a snapshot in the place of what it left.
+    func restore(_ snapshot: String) throws {
+        try copyFolder(snapshot, to: "\(root)/\(generation + 1)")
+        begin()
+    }
+
+    private func copyFolder(_ folder: String, to copy: String) throws {
+        try Self.makeFolder(copy)
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
+        where !name.hasSuffix("-shm") {
+            try Self.copy(folder + "/" + name, to: copy + "/" + name)
+        }
     }
 
     private static func copy(_ file: String, to copy: String) throws {

@@ -36,6 +36,16 @@ enum UserFile {
         }
     }
 
+    /// Whether a zone with records was fetched.
+    func isKnown(zone name: String, ofDatabase scope: Int) throws -> Bool {
+        switch self {
+        case .memory(let file): try file.isKnown(zone: name, ofDatabase: scope)
+        case .disk(let disk):
+            try StoredCacheFile.isKnown(
+                zone: name, ofDatabase: scope, inFileAt: Self.path(on: disk))
+        }
+    }
+
     func rowCounts() throws -> [String: Int] {
         switch self {
         case .memory(let file): try file.rowCounts()

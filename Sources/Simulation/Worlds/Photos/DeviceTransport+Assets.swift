@@ -1,3 +1,4 @@
+import Algorithms
 import StratusClient
 import StratusRecords
 import StratusWire
@@ -25,7 +26,7 @@ extension DeviceTransport {
             let pieces = Mutex(
                 fault == .answerLost ? Int(self.dice.milliseconds(below: 12)) : Int.max)
             try await self.inner().download(from: url, timeoutSeconds: timeoutSeconds) { bytes in
-                for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+                for chunk in bytes.chunks(ofCount: Self.pieceBytes) {
                     try self.checkAlive()
                     let isThere = pieces.withLock { left in
                         left -= 1
@@ -34,7 +35,7 @@ extension DeviceTransport {
                     guard isThere else {
                         throw TransportError(.answerLost, "The simulation cut the download.")
                     }
-                    let piece = Array(bytes[start..<min(start + Self.pieceBytes, bytes.count)])
+                    let piece = Array(chunk)
                     try await receive(self.mutation?.changed(piece: piece) ?? piece)
                 }
             }

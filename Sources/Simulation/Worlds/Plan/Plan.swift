@@ -46,7 +46,7 @@ struct Plan: Sendable {
     /// What apps do with records of newer ones; nil where all devices have the same app for ever.
     private(set) var newerRecords: RecordVersions.NewerRecords?
 
-    /// Service and devices have their files on disks that forget. There are neither photos nor older copies then.
+    /// Service and devices have their files on disks that forget. There are no photos then.
     let isOnFiles: Bool
 
     init(seed: UInt64, stepCount: Int = 100, isOnFiles: Bool = false) {
@@ -59,7 +59,7 @@ struct Plan: Sendable {
         faultRate = [0, 0.02, 0.08, 0.08, 0.15, 0.3][numbers.below(6)]
         hasSharing = userCount > 1 && chance(0.6)
         hasZoneDeletions = chance(0.3)
-        hasRestores = chance(0.15) && !isOnFiles
+        hasRestores = chance(0.15)
         hasAccountSwitches = userCount > 1 && chance(0.3)
         hasLongAbsences = chance(0.3)
         for device in 0..<deviceCount {
