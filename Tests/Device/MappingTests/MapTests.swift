@@ -2,10 +2,11 @@ import Foundation
 import InMemoryLogging
 import Logging
 import StratusClient
-import StratusMapping
 import StratusSchema
 import StratusTesting
 import Testing
+
+@testable import StratusMapping
 
 /// Maps: what they do to fields, and what is wrong with them at setup.
 @Suite(.timeLimit(.minutes(5)))
@@ -78,6 +79,13 @@ struct MapTests {
         #expect(unset?.code == .notSetUp)
         #expect(
             logs.entries.contains { $0.level == .error && "\($0.message)".contains("Nameless") })
+    }
+
+    /// A number that is none, or too large, is a date that an app's object may have.
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
+    func impossibleChangeDateEndsNoProcess(_ seconds: Double) {
+        let milliseconds = Date(timeIntervalSince1970: seconds).wholeMilliseconds
+        #expect([.min, .max].contains(milliseconds))
     }
 
     @Test func keyOfTheTypeWinsOverTheCommonOne() async throws {

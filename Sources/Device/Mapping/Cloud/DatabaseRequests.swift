@@ -1,3 +1,4 @@
+import Algorithms
 import StratusClient
 
 /// The requests to both kinds of databases, divided to the service's limits.
@@ -12,7 +13,7 @@ struct DatabaseRequests: Sendable {
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
         let database = withFiles ? database : database.withoutAssetDownloads
         var found: [String: CKRecord] = [:]
-        for batch in names.chunks(of: Self.largestBatch) {
+        for batch in names.chunks(ofCount: Self.largestBatch) {
             for (id, result) in try await database.records(for: batch.map(id)) {
                 do {
                     found[id.recordName] = try result.get()
@@ -68,11 +69,5 @@ struct DatabaseRequests: Sendable {
         } catch let error as CKError where error.isNotFound {
             return records
         }
-    }
-}
-
-extension Array {
-    func chunks(of size: Int) -> [ArraySlice<Element>] {
-        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StratusRecords
 
 /// The digest of a file, to detect that its bytes changed.
 enum FileDigest {
@@ -19,6 +20,6 @@ enum FileDigest {
             // The asset is then saved, and the save throws the error.
             return nil
         }
-        return digest.finalize().map { String(format: "%02x", $0) }.joined()
+        return Hexadecimal.text(digest.finalize())
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRecords
 
 /// A type of an app whose objects sync: a final class that may be used from any thread, or a struct.
 ///
@@ -88,7 +89,9 @@ extension CloudEntity {
 }
 
 extension Date {
-    var wholeMilliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
+    var wholeMilliseconds: Int64 {
+        ExactDate.milliseconds(of: timeIntervalSinceReferenceDate)
+    }
 
     init(wholeMilliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(wholeMilliseconds) / 1_000)
