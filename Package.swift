@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let algorithms = Target.Dependency.product(name: "Algorithms", package: "swift-algorithms")
 let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient = Target.Dependency.product(
@@ -67,6 +68,7 @@ let package = Package(
         .executable(name: "shopping", targets: ["shopping"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-algorithms", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
@@ -120,7 +122,7 @@ let package = Package(
             name: "StratusQuery",
             dependencies: [
                 "StratusMatching", "StratusRecords", "StratusRuntime", "StratusSchema",
-                "StratusStorage", "StratusWire", heap, logging,
+                "StratusStorage", "StratusWire", algorithms, heap, logging,
             ],
             path: "Sources/Server/Query",
             exclude: ["DESIGN.md"]),
@@ -128,8 +130,8 @@ let package = Package(
             name: "StratusService",
             dependencies: [
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusRuntime",
-                "StratusSchema", "StratusStorage", "StratusWire", crypto, cryptoExtras, deque, heap,
-                jwtKit, logging,
+                "StratusSchema", "StratusStorage", "StratusWire", algorithms, crypto, cryptoExtras,
+                deque, heap, jwtKit, logging,
             ],
             path: "Sources/Server/Service",
             exclude: ["DESIGN.md"]),
@@ -159,7 +161,7 @@ let package = Package(
             name: "StratusClient",
             dependencies: [
                 "StratusMatching", "StratusRecords", "StratusRuntime", "StratusWire",
-                asyncHTTPClient, crypto, logging, nio, nioHTTP, nioPosix, nioSSL,
+                algorithms, asyncHTTPClient, crypto, logging, nio, nioHTTP, nioPosix, nioSSL,
             ],
             path: "Sources/Device/Client"),
         .target(
@@ -179,8 +181,8 @@ let package = Package(
             name: "StratusCache",
             dependencies: [
                 "StratusClient", "StratusMatching", "StratusRecords", "StratusRuntime",
-                "StratusSQLite", "StratusSync", "StratusSyncEngine", "StratusWire", crypto, grdb,
-                grdbSQLite, logging, tracing,
+                "StratusSQLite", "StratusSync", "StratusSyncEngine", "StratusWire", algorithms,
+                crypto, grdb, grdbSQLite, logging, tracing,
             ],
             path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),
@@ -197,8 +199,8 @@ let package = Package(
         .target(
             name: "StratusMapping",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime", crypto,
-                logging,
+                "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime", algorithms,
+                crypto, logging,
             ],
             path: "Sources/Device/Mapping"),
         .target(
@@ -218,6 +220,7 @@ let package = Package(
                 "FaultFiles", "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
                 "StratusRuntime",
                 "StratusService", "StratusStorage", "StratusSync", "StratusTesting", "StratusWire",
+                algorithms,
             ],
             path: "Sources/Simulation/Worlds"),
         .executableTarget(
@@ -236,8 +239,8 @@ let package = Package(
         .target(
             name: "ShoppingWeb",
             dependencies: [
-                "ShoppingCore", "StratusCache", "StratusClient", "StratusRuntime", crypto,
-                httpTypes, hummingbird, lifecycle, logging, nio,
+                "ShoppingCore", "StratusCache", "StratusClient", "StratusRecords", "StratusRuntime",
+                crypto, httpTypes, hummingbird, lifecycle, logging, nio,
             ],
             path: "Apps/Shopping/Web",
             resources: [
@@ -258,7 +261,8 @@ let package = Package(
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.
         .target(
-            name: "AppDevice", dependencies: ["StratusClient", "StratusRuntime", crypto, logging],
+            name: "AppDevice",
+            dependencies: ["StratusClient", "StratusRecords", "StratusRuntime", crypto, logging],
             path: "Apps/Device"),
 
         // The example of Documentation/OfflineFirst.md; JourneyTests run it on three devices.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StratusRecords
 
 /// The users of the tokens that were used on this device, so that the same person can start
 /// offline.
@@ -39,7 +40,6 @@ package struct KnownTokens: Sendable {
 
     /// Tokens are long and random, so a hash without a salt cannot be reversed.
     private static func hash(of token: String) -> String {
-        SHA256.hash(data: Data(token.utf8))
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hexadecimal.text(SHA256.hash(data: Data(token.utf8)))
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import StratusRecords
 import StratusRuntime
 
 /// What a page shows in order to see and change the lists: any program, and any page in a browser,
@@ -11,7 +12,7 @@ package struct PageSecret: Hashable, Sendable {
 
     /// 128 random bits, new at each start.
     package init(world: World = .live) {
-        text = world.randomBytes(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        text = Hexadecimal.text(world.randomBytes(16))
     }
 
     /// Compares hashes, which takes the same time wherever two texts differ.

@@ -1,3 +1,4 @@
+import Algorithms
 import StratusMatching
 import StratusRecords
 import StratusStorage
@@ -263,8 +264,7 @@ final class IndexScan {
         _ entries: [IndexEntry], in zone: ZoneRow,
         _ body: (IndexEntry, RecordRow, RecordValues) throws -> Bool
     ) throws -> Bool {
-        for start in stride(from: 0, to: entries.count, by: Self.recordsPerStep) {
-            let step = entries[start..<min(start + Self.recordsPerStep, entries.count)]
+        for step in entries.chunks(ofCount: Self.recordsPerStep) {
             let rows = try reader.records(named: step.map(\.name), in: zone.key)
             for entry in step {
                 guard let row = rows[entry.name] else { continue }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import StratusClient
+import StratusRecords
 import StratusRuntime
 import Synchronization
 
@@ -113,7 +114,7 @@ final class AssetFiles: Sendable {
                 "The file of an asset changed while it was saved. Save the record again.")
         }
         try Self.sync(to)
-        let file = digest.map { String(format: "%02x", $0) }.joined()
+        let file = Hexadecimal.text(digest)
         guard rename(temporary, path + "/" + file) == 0 else { throw Self.error(errno) }
         isTaken = true
         touch(file)

@@ -10,9 +10,8 @@ import Synchronization
 actor AssetKeeper {
     /// Concurrent downloads.
     private static let downloadsAtATime = 4
-    /// Seconds until a failed download of the loop is tried again, doubled each time.
-    private static let firstRetrySeconds: Double = 2
-    private static let longestRetrySeconds: Double = 300
+    /// The pauses before failed downloads of the loop are tried again.
+    private static let backoff = Backoff(firstSeconds: 2, longestSeconds: 300)
     /// Seconds from a change to the removal of files that it made unused.
     private static let tidySeconds: Double = 1
     /// Milliseconds after its last use during which another process may still use the path of a
@@ -116,12 +115,8 @@ actor AssetKeeper {
             }
         }
         let wanted = all.filter { !missing.contains($0.key) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, item) in wanted.enumerated() {
-                if index >= Self.downloadsAtATime { try await group.next() }
-                group.addTask { try await self.fetchIfThere(item) }
-            }
-            try await group.waitForAll()
+        try await forEachConcurrently(wanted, limit: Self.downloadsAtATime) {
+            try await self.fetchIfThere($0)
         }
     }
 
@@ -141,19 +136,18 @@ actor AssetKeeper {
     }
 
     private func fetchAsked() async {
-        var pauseSeconds = Self.firstRetrySeconds
+        var backoff = Self.backoff
         while takeQuestion() {
             do {
                 try await fetchWanted()
                 fetching.withLock { $0.isIncomplete = false }
-                pauseSeconds = Self.firstRetrySeconds
+                backoff.reset()
             } catch {
                 // Tried again after a pause. `sync()` and requests for a single file throw the
                 // error; an app that only runs the loop sees that the file is not there.
                 fetching.withLock { ($0.isIncomplete, $0.isAsked) = (true, true) }
                 // A cancelled wait ends the loop in `takeQuestion`.
-                try? await world.timeout(pauseSeconds)
-                pauseSeconds = min(pauseSeconds * 2, Self.longestRetrySeconds)
+                try? await world.timeout(backoff.nextSeconds())
             }
         }
     }

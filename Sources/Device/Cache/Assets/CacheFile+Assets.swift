@@ -230,7 +230,7 @@ extension CacheFile {
 
     /// The name of a file that was downloaded.
     static func downloadName(_ key: String) -> String {
-        "d" + SHA256.hash(data: Data(key.utf8)).map { String(format: "%02x", $0) }.joined()
+        "d" + Hexadecimal.text(SHA256.hash(data: Data(key.utf8)))
     }
 }
 

@@ -1,3 +1,4 @@
+import Algorithms
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -61,8 +62,8 @@ extension CloudCache {
     ) async throws {
         let (store, remote) = (database.store, database.driver.remote)
         var failure: SyncFailure?
-        for start in stride(from: 0, to: ids.count, by: Self.recordsPerLookup) {
-            let asked = Array(ids[start..<min(start + Self.recordsPerLookup, ids.count)])
+        for chunk in ids.chunks(ofCount: Self.recordsPerLookup) {
+            let asked = Array(chunk)
             let generations = try await file.disk.read { try store.generationsOfSetAside(asked) }
             let answers: [Result<RecordSnapshot?, SyncFailure>]
             do {

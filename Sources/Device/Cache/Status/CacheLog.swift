@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Logging
 import StratusClient
+import StratusRecords
 import StratusRuntime
 import StratusSQLite
 import StratusWire
@@ -71,8 +72,9 @@ extension CacheFile {
             database,
             "INSERT INTO event (time, database, level, kind, details) VALUES (?, ?, ?, ?, ?)")
         for event in events {
-            let milliseconds = (event.date.timeIntervalSince1970 * 1_000).rounded()
-            try statement.bind(1, Int64(milliseconds)).bind(2, Int64(event.scope))
+            let milliseconds = ExactDate.milliseconds(
+                of: event.date.timeIntervalSinceReferenceDate)
+            try statement.bind(1, milliseconds).bind(2, Int64(event.scope))
                 .bind(3, event.level).bind(4, event.kind)
                 .bind(5, Self.json(event.details)).run()
         }

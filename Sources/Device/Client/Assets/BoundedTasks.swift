@@ -1,5 +1,5 @@
 /// Runs a body for each item, a limited number at a time; the first error cancels the others.
-func forEachConcurrently<Item: Sendable>(
+package func forEachConcurrently<Item: Sendable>(
     _ items: [Item], limit: Int, _ body: @escaping @Sendable (Item) async throws -> Void
 ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,3 +1,5 @@
+import StratusRuntime
+
 /// The result of an app's work on a notification: the answer of `didReceiveRemoteNotification`.
 ///
 /// Answer truthfully: `newData` when something new was fetched, `noData` when there was nothing,
@@ -32,15 +34,12 @@ public struct RemoteNotificationReport: Sendable {
 /// This models how Apple's system limits an app's background notifications; Apple's numbers are not
 /// public.
 struct NotificationBudget: Hashable, Sendable {
-    static let firstPauseSeconds: Double = 1
-    static let longestPauseSeconds: Double = 60
-
     /// Seconds before the next notification may be handed out.
     private(set) var pauseSeconds: Double = 0
+    private var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
 
     mutating func answered(isGood: Bool) {
-        pauseSeconds =
-            isGood
-            ? 0 : min(max(Self.firstPauseSeconds, pauseSeconds * 2), Self.longestPauseSeconds)
+        if isGood { backoff.reset() }
+        pauseSeconds = isGood ? 0 : backoff.nextSeconds()
     }
 }

@@ -1,3 +1,4 @@
+import Algorithms
 import Foundation
 import StratusRecords
 import StratusWire
@@ -35,9 +36,8 @@ extension DatabaseSession {
         for (zoneID, assets) in Dictionary(
             grouping: waiting, by: { records[$0.record].recordID.zoneID })
         {
-            for start in stride(from: 0, to: assets.count, by: Self.addressesPerRequest) {
-                let group = Array(assets[start...].prefix(Self.addressesPerRequest))
-                    .filter { !batch.isSpoilt(records[$0.record].recordID) }
+            for chunk in assets.chunks(ofCount: Self.addressesPerRequest) {
+                let group = Array(chunk).filter { !batch.isSpoilt(records[$0.record].recordID) }
                 guard !group.isEmpty else { continue }
                 let results = try await upload(group, of: records, in: zoneID, meter)
                 for (asset, result) in zip(group, results) {

@@ -22,10 +22,7 @@ public struct CloudSignInPlace: Hashable, Sendable {
     /// secret.
     var fileNameParts: [String] {
         let digest = SHA256.hash(data: Data(apiToken.utf8)).prefix(8)
-        return [
-            service, environment.rawValue,
-            digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
-        ]
+        return [service, environment.rawValue, Hexadecimal.text(digest)]
     }
 }
 

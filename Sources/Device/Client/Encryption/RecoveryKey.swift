@@ -1,3 +1,4 @@
+import Algorithms
 import Crypto
 import Foundation
 
@@ -20,9 +21,7 @@ enum RecoveryKey {
                 letters.append(alphabet[value >> bits & 31])
             }
         }
-        return stride(from: 0, to: letters.count, by: 4).map {
-            String(letters[$0..<min($0 + 4, letters.count)])
-        }.joined(separator: "-")
+        return letters.chunks(ofCount: 4).map { String($0) }.joined(separator: "-")
     }
 
     /// - Returns: nil for a text with a mistake in it.

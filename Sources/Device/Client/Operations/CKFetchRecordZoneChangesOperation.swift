@@ -1,3 +1,4 @@
+import Algorithms
 import Foundation
 
 /// Fetches the changes in zones since their tokens, zone by zone.
@@ -87,9 +88,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
                 resultsLimit: configuration?.resultsLimit ?? 0,
                 desiredKeys: configuration?.desiredKeys)
         }
-        for start in stride(from: 0, to: questions.count, by: Self.zonesPerRequest) {
-            let group = Array(questions[start...].prefix(Self.zonesPerRequest))
-            for (question, result) in zip(group, try await session.zoneChanges(group)) {
+        for group in questions.chunks(ofCount: Self.zonesPerRequest) {
+            for (question, result) in zip(group, try await session.zoneChanges(Array(group))) {
                 try await follow(question, result, session)
             }
         }

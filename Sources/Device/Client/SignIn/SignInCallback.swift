@@ -1,4 +1,5 @@
 import Foundation
+import StratusRecords
 import StratusRuntime
 
 /// The callback address and state of one sign-in, by which an app recognizes its answer.
@@ -12,9 +13,7 @@ struct SignInCallback: Sendable {
     let state: String
 
     init(world: World) {
-        state = world.randomBytes(Self.stateBytes).map {
-            String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-        }.joined()
+        state = Hexadecimal.text(world.randomBytes(Self.stateBytes))
     }
 
     /// The token in the query of a callback URL; nil when it does not answer this sign-in: the
@@ -37,9 +36,5 @@ struct SignInCallback: Sendable {
         return tokens[0]
     }
 
-    /// Compares in constant time, so that the duration reveals nothing.
-    private func isState(_ text: String) -> Bool {
-        text.utf8.count == state.utf8.count
-            && zip(text.utf8, state.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-    }
+    private func isState(_ text: String) -> Bool { isEqualInConstantTime(text.utf8, state.utf8) }
 }

@@ -105,11 +105,7 @@ extension Routes {
         if let metricsToken, let shown = request.headers[.authorization],
             shown.hasPrefix("Bearer ")
         {
-            let shown = Array(shown.dropFirst(7).utf8)
-            let token = Array(metricsToken.utf8)
-            // Compared in constant time.
-            return shown.count == token.count
-                && zip(shown, token).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+            return isEqualInConstantTime(shown.dropFirst(7).utf8, metricsToken.utf8)
         }
         // A proxy in front of the service may be on this machine too, but its clients are not.
         guard publicOrigin == nil, proxies.isEmpty, request.headers[.forwardedFor] == nil,

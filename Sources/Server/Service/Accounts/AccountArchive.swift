@@ -1,3 +1,4 @@
+import Algorithms
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -83,9 +84,8 @@ struct AccountArchive {
         }
         var created = try await requests.created(by: user, in: context)
         while let names = try await created.next() {
-            for start in stride(from: 0, to: names.count, by: Self.namesAtOnce) {
-                let some = Array(names[start..<min(start + Self.namesAtOnce, names.count)])
-                try await write(requests.records(some, in: context), to: &pages)
+            for some in names.chunks(ofCount: Self.namesAtOnce) {
+                try await write(requests.records(Array(some), in: context), to: &pages)
             }
         }
     }

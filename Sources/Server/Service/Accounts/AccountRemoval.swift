@@ -1,3 +1,4 @@
+import Algorithms
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -47,8 +48,7 @@ struct AccountRemoval: Sendable {
     }
 
     private func delete(_ zones: [ZoneIDDictionary], in context: RequestContext) async throws {
-        for start in stride(from: 0, to: zones.count, by: Self.zonesAtOnce) {
-            let some = zones[start..<min(start + Self.zonesAtOnce, zones.count)]
+        for some in zones.chunks(ofCount: Self.zonesAtOnce) {
             let results = try await requests.answer(
                 ZonesModify.self, .init(operations: some.map { .init(.delete, $0) }), in: context)
             for result in results.items { _ = try result.get() }
@@ -64,9 +64,8 @@ struct AccountRemoval: Sendable {
                 nil
             }
         }
-        for start in stride(from: 0, to: identifiers.count, by: Self.subscriptionsAtOnce) {
-            let end = min(start + Self.subscriptionsAtOnce, identifiers.count)
-            let operations = identifiers[start..<end].map {
+        for some in identifiers.chunks(ofCount: Self.subscriptionsAtOnce) {
+            let operations = some.map {
                 SubscriptionsModify.Operation(
                     .delete, SubscriptionDictionary(subscriptionID: $0, kind: nil))
             }

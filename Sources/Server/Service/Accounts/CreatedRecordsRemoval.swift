@@ -1,3 +1,4 @@
+import Algorithms
 import StratusRecords
 import StratusWire
 
@@ -51,9 +52,8 @@ struct CreatedRecordsRemoval: Sendable {
         var pass = Pass()
         var created = try await requests.created(by: creator, in: context)
         while let names = try await created.next() {
-            for start in stride(from: 0, to: names.count, by: Self.recordsAtOnce) {
+            for some in names.chunks(ofCount: Self.recordsAtOnce) {
                 try Task.checkCancellation()
-                let some = names[start..<min(start + Self.recordsAtOnce, names.count)]
                 for result in try await modify(some.map(operation)) {
                     guard case .failure(let failure) = result else {
                         pass.done += 1

@@ -60,8 +60,7 @@ public struct PasswordHash: Hashable, Sendable {
 
     func matches(_ password: String) throws -> Bool {
         let other = try Self.key(password, salt: salt, cost: cost)
-        // Compared in constant time.
-        return other.count == key.count && zip(other, key).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        return isEqualInConstantTime(other, key)
     }
 
     private static func key(_ password: String, salt: [UInt8], cost: Cost) throws -> [UInt8] {

@@ -1,3 +1,4 @@
+import Algorithms
 import StratusRecords
 import StratusStorage
 
@@ -32,9 +33,7 @@ struct RecoveryCode: Hashable {
 
     /// The code in groups, as a person copies it.
     var text: String {
-        stride(from: 0, to: letters.count, by: Self.groupLength).map {
-            letters.dropFirst($0).prefix(Self.groupLength)
-        }.joined(separator: "-")
+        letters.chunks(ofCount: Self.groupLength).joined(separator: "-")
     }
 
     /// Compares in constant time; hyphens, spaces and the case of letters do not matter.
@@ -42,7 +41,6 @@ struct RecoveryCode: Hashable {
         guard typed.utf8.count <= 100 else { return false }
         let plain = typed.uppercased().filter { $0 != "-" && $0 != " " }
             .replacing("O", with: "0").replacing("I", with: "1").replacing("L", with: "1")
-        return plain.utf8.count == letters.utf8.count
-            && zip(plain.utf8, letters.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        return isEqualInConstantTime(plain.utf8, letters.utf8)
     }
 }

@@ -108,6 +108,6 @@ public struct RequestSignature: Hashable, Sendable {
 /// SHA-256 as text.
 enum SHA256Text {
     static func hexadecimal(of text: String) -> String {
-        ServiceSettings.hexadecimal(Array(SHA256.hash(data: Array(text.utf8))))
+        Hexadecimal.text(SHA256.hash(data: Array(text.utf8)))
     }
 }

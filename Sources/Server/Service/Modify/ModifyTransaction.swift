@@ -1,3 +1,4 @@
+import Algorithms
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -148,14 +149,6 @@ struct ModifyTransaction: Sendable {
     }
 
     private static let cascadeStep = 100
-}
-
-extension [String] {
-    fileprivate func chunks(ofCount count: Int) -> [ArraySlice<String>] {
-        stride(from: 0, to: self.count, by: count).map {
-            self[$0..<Swift.min($0 + count, self.count)]
-        }
-    }
 }
 
 /// The stored records that a request names, including its parents and targets.

@@ -57,6 +57,6 @@ struct NativeToken {
         guard text.utf8.count <= 2 * Self.sizeBytes.upperBound, let bytes = Base64.bytes(text),
             Self.sizeBytes.contains(bytes.count)
         else { return nil }
-        self.text = ServiceSettings.hexadecimal(bytes)
+        self.text = Hexadecimal.text(bytes)
     }
 }

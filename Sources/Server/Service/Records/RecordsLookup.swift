@@ -1,3 +1,4 @@
+import Algorithms
 import StratusRecords
 import StratusSchema
 import StratusStorage
@@ -103,9 +104,8 @@ extension StoreReader {
         hold: (_ recordBytes: Int) throws -> Void = { _ in }
     ) throws -> [String: RecordRow] {
         var rows: [String: RecordRow] = [:]
-        for start in stride(from: 0, to: names.count, by: 16) {
-            let slice = Array(names[start..<min(start + 16, names.count)])
-            let found = try records(named: slice, in: zone)
+        for slice in names.chunks(ofCount: 16) {
+            let found = try records(named: Array(slice), in: zone)
             let bytes = found.values.reduce(0) { $0 + $1.payload.count }
             room -= bytes
             guard room >= 0 else { throw tooLarge }

@@ -62,17 +62,11 @@ public struct ServiceSettings: Sendable {
 
     /// A random identifier of 32 hexadecimal digits.
     func newIdentifier() -> String {
-        Self.hexadecimal(world.randomBytes(16))
+        Hexadecimal.text(world.randomBytes(16))
     }
 
     /// A random UUID (version 4, RFC 9562), in capitals as Apple's platforms print them.
     func newUUID() -> String {
         world.makeUUID().uuidString
-    }
-
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

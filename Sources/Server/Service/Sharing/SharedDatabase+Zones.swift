@@ -1,3 +1,4 @@
+import Algorithms
 import Logging
 import StratusRecords
 import StratusStorage
@@ -139,9 +140,7 @@ extension ZonesModify {
             guard let zone = try reader.livingZone(named: name) else { return [] }
             return try reader.access(of: user, in: zone.key).map(\.share)
         }
-        let batch = view.limits.operationsPerRequest
-        for start in stride(from: 0, to: shares.count, by: batch) {
-            let names = shares[start..<min(start + batch, shares.count)]
+        for names in shares.chunks(ofCount: view.limits.operationsPerRequest) {
             let operations = names.map {
                 RecordsModify.Operation(.forceDelete, RecordDictionary(recordName: $0))
             }

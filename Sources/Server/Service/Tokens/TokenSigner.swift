@@ -1,4 +1,5 @@
 import Crypto
+import StratusRecords
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -47,10 +48,8 @@ struct TokenSigner: Sendable {
     func verified(_ signed: [UInt8], for purpose: Purpose) -> [UInt8]? {
         guard signed.count > Self.codeBytes else { return nil }
         let bytes = signed.dropLast(Self.codeBytes)
-        // Compared in constant time, so that the time reveals nothing about the right code.
-        let difference = zip(code(bytes, purpose), signed.suffix(Self.codeBytes))
-            .reduce(0) { $0 | ($1.0 ^ $1.1) }
-        return difference == 0 ? Array(bytes) : nil
+        let isSigned = isEqualInConstantTime(code(bytes, purpose), signed.suffix(Self.codeBytes))
+        return isSigned ? Array(bytes) : nil
     }
 
     /// Encrypts the bytes, so that nobody else can read them either: AES-GCM with a key of the purpose.

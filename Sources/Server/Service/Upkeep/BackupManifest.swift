@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StratusRecords
 
 /// The contents of a backup. Its file is written last: a folder without it is not a complete
 /// backup.
@@ -135,7 +136,6 @@ enum PrivateFile {
             hash.update(data: piece)
             size += Int64(piece.count)
         }
-        let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return (size, digest)
+        return (size, Hexadecimal.text(hash.finalize()))
     }
 }

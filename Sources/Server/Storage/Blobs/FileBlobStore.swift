@@ -1,5 +1,6 @@
 import CStorage
 import Foundation
+import StratusRecords
 import StratusRuntime
 import Synchronization
 
@@ -61,7 +62,7 @@ struct FileBlobStore: BlobStore {
     }
 
     func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob] {
-        let part = folder + "/" + BlobName.hexadecimal([byte])
+        let part = folder + "/" + Hexadecimal.text([byte])
         return try await WorkThread(world).run {
             var blobs: [StoredBlob] = []
             for second in try DataFolder.names(in: part) {

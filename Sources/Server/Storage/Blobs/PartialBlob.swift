@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// A blob that is written by several requests: it stays, invisible, until it is kept or discarded.
 public protocol PartialBlob: BlobWriter, BlobReader {
     /// Ends the writing for now; the bytes stay.
@@ -17,7 +19,7 @@ public struct PartialBlobName: Hashable, Sendable {
     ///   - owner: Bytes that identify the user who uploads, such as a digest's.
     ///   - name: Bytes that identify the upload.
     public init(owner: [UInt8], name: [UInt8]) {
-        self.owner = BlobName.hexadecimal(owner)
-        self.name = BlobName.hexadecimal(name)
+        self.owner = Hexadecimal.text(owner)
+        self.name = Hexadecimal.text(name)
     }
 }

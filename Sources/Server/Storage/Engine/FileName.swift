@@ -34,9 +34,7 @@ enum FileName {
                 encoded += "^"
                 encoded.unicodeScalars.append(Unicode.Scalar(byte + 0x20))
             default:
-                encoded += "%"
-                if byte < 0x10 { encoded += "0" }
-                encoded += String(byte, radix: 16)
+                encoded += "%" + Hexadecimal.text([byte])
             }
         }
         return encoded

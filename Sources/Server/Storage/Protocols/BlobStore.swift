@@ -1,3 +1,5 @@
+import StratusRecords
+
 /// The bytes of one database's assets, named by their content.
 ///
 /// A blob store knows nothing of records: the database's asset rows (``AssetReader``) name the blobs that are needed. A
@@ -89,36 +91,22 @@ extension BlobName {
     /// `<digest>.<generation>` in hexadecimal digits.
     var fileName: String {
         let number = String(generation, radix: 16)
-        return Self.hexadecimal(sha256) + "."
+        return Hexadecimal.text(sha256) + "."
             + String(repeating: "0", count: 16 - number.utf8.count) + number
     }
 
     /// `aa/bb`: the first two bytes of the digest.
     var folders: (String, String) {
-        (Self.hexadecimal([sha256[0]]), Self.hexadecimal([sha256[1]]))
+        (Hexadecimal.text([sha256[0]]), Hexadecimal.text([sha256[1]]))
     }
 
     /// Reads what ``fileName`` wrote; nil for any other name.
     init?(fileName: String) {
         let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == 2 * Self.digestBytes,
+            let sha256 = Hexadecimal.bytes(parts[0]),
             parts[1].utf8.count == 16, let generation = UInt64(parts[1], radix: 16)
         else { return nil }
-        var digits = parts[0].utf8[...]
-        var sha256: [UInt8] = []
-        while !digits.isEmpty {
-            guard let byte = UInt8(String(Substring(digits.prefix(2))), radix: 16) else {
-                return nil
-            }
-            sha256.append(byte)
-            digits = digits.dropFirst(2)
-        }
         self.init(sha256: sha256, generation: generation)
-    }
-
-    static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

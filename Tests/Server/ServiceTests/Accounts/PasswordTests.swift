@@ -30,7 +30,7 @@ import Testing
             "password", salt: Array("NaCl".utf8),
             cost: .init(logRounds: 10, blockSize: 8, parallelism: 16))
         #expect(
-            ServiceSettings.hexadecimal(hash.key)
+            Hexadecimal.text(hash.key)
                 == "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162")
     }
 

@@ -79,7 +79,7 @@ struct DerivedRows: Equatable {
         for index in indexes where index.definition.recordType == row.type {
             for key in index.definition.keys(of: values) {
                 entries.insert(
-                    "\(zone) \(index.key.rawValue) \(BlobName.hexadecimal(key).uppercased()) \(row.name)"
+                    "\(zone) \(index.key.rawValue) \(Hexadecimal.text(key).uppercased()) \(row.name)"
                 )
             }
         }
@@ -92,7 +92,7 @@ struct DerivedRows: Equatable {
         }
         for blob in StoredAssets.blobs(in: row.payload) {
             holders.insert(
-                "\(zone) \(row.name) \(BlobName.hexadecimal(blob.sha256).uppercased())")
+                "\(zone) \(row.name) \(Hexadecimal.text(blob.sha256).uppercased())")
         }
         let sharing = try RecordSharing(row)
         if let share = sharing.share {
