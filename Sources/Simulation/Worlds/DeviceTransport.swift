@@ -187,9 +187,11 @@ final class DeviceTransport: AccountTransport {
         _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
     ) {
         let (generation, endCount) = (cloud.current.generation, cloud.endCount)
+        let latest = world.uptimeSeconds() + seconds + Self.longestWaitSeconds
         _ = world.startTask("a request that comes late") {
-            // The world may end first.
+            // The world may end first, or sleep for weeks: no network keeps a request for so long.
             guard (try? await self.world.sleep(seconds)) != nil,
+                self.world.uptimeSeconds() <= latest,
                 self.cloud.current.generation == generation,
                 self.cloud.endCount == endCount
             else { return }
@@ -225,6 +227,11 @@ final class DeviceTransport: AccountTransport {
         do {
             let answer = try await inner().send(
                 endpoint, changed, to: target, timeoutSeconds: timeout)
+            if let batch = changed as? RecordsModify.Request,
+                let results = answer as? RecordsModify.Answer
+            {
+                cloud.explain(device, Self.text(of: batch, results))
+            }
             return mutation?.changed(answer, to: request) ?? answer
         } catch let failure as ServiceFailure {
             if [.authenticationFailed, .authenticationRequired].contains(failure.error.code) {
@@ -284,6 +291,22 @@ final class DeviceTransport: AccountTransport {
         return ServiceError(
             .badRequest, "The simulation refuses this.", retryAfterSeconds: wait,
             frameworkCode: code)
+    }
+
+    /// What a batch did, record by record.
+    private static func text(
+        of batch: RecordsModify.Request, _ answer: RecordsModify.Answer
+    ) -> String {
+        zip(batch.operations, answer.records).map { operation, result in
+            let record = operation.record
+            let outcome =
+                switch result {
+                case .record(let saved): "is \(saved.recordChangeTag ?? "")"
+                case .deleted: "is gone"
+                case .failure(let failure): failure.error.code.rawValue
+                }
+            return "\(operation.kind) \(record.recordName ?? "") of \(record.recordChangeTag ?? "none") \(outcome)"
+        }.joined(separator: ", ")
     }
 
     private static func name(of path: String, in scope: DatabaseScope?) -> String {

@@ -126,6 +126,13 @@ final class SimulatedCloud: Sendable {
         if keepsLines { state.withLock { $0.lines.append(line) } }
     }
 
+    /// Adds to the story of a seed what its trace does not need.
+    func explain(_ device: String, _ text: @autoclosure () -> String) {
+        guard keepsLines else { return }
+        let line = "\(world.nowMilliseconds) \(device)     \(text())"
+        state.withLock { $0.lines.append(line) }
+    }
+
     /// How many requests were answered.
     var requestCount: Int { state.withLock { $0.requestCount } }
 

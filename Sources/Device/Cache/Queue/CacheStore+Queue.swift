@@ -69,15 +69,15 @@ extension CacheStore {
                 switch verdict {
                 case .confirmed: try confirm(item, answer, row, zone, database)
                 case .conflict:
-                    if case .failed(_, let server?) = answer, !mayBeLost(row, server) {
+                    if case .failed(_, let server?) = answer,
+                        try !mayBeLost(row, server, zone, database)
+                    {
                         try meet(server, row, zone, countsRound: true, &outcome, database)
                     } else {
-                        try countRound(row, database)
-                        outcome.staleZones.insert(id.zoneID)
+                        try awaitChanges(of: zone, row, &outcome, database)
                     }
-                case .deletedElsewhere where mayBeLost(row, nil):
-                    try countRound(row, database)
-                    outcome.staleZones.insert(id.zoneID)
+                case .deletedElsewhere where try mayBeLost(row, nil, zone, database):
+                    try awaitChanges(of: zone, row, &outcome, database)
                 case .deletedElsewhere: try meetDeletion(of: id.name, zone, &outcome, database)
                 case .pending: break
                 case .countAttempt:
@@ -191,10 +191,15 @@ extension CacheStore {
         }
     }
 
-    private func countRound(_ row: PendingRow, _ database: Database) throws {
+    /// Leaves it to the zone's changes what became of a record; also where the process ends before they are fetched.
+    private func awaitChanges(
+        of zone: ZoneRow, _ row: PendingRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
         var row = row
         row.change.conflictRounds += 1
         try update(row, database)
+        try needFetch(of: zone, database)
+        outcome.staleZones.insert(zone.id)
     }
 
     func setAside(

@@ -183,9 +183,13 @@ extension CacheStore {
     /// Whether a change was refused because the record is missing, another one, older than here, or of another epoch, as
     /// what somebody saved after a restore. The zone's changes, not fetched yet, will show whether something
     /// was deleted or lost.
-    func mayBeLost(_ row: PendingRow, _ server: RecordSnapshot?) -> Bool {
-        guard row.change.conflictRounds == 0, !row.isMadeAnew, let base = row.base,
-            let system = base.system, let version = system.version
+    func mayBeLost(
+        _ row: PendingRow, _ server: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        // Refused before, it may be sent once more before the zone's changes come.
+        guard try row.change.conflictRounds == 0 || needsFetch(zone, database),
+            !row.isMadeAnew, let base = row.base, let system = base.system,
+            let version = system.version
         else { return false }
         guard let server else { return row.change.kind == .save }
         if base.isOfAnotherRecord(than: server) { return true }

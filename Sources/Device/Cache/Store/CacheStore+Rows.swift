@@ -195,6 +195,11 @@ extension CacheStore {
             .execute(arguments: [zone.key])
     }
 
+    func needsFetch(_ zone: ZoneRow, _ database: Database) throws -> Bool {
+        try SQLStatement(database, "SELECT needsFetch FROM zone WHERE id = ?").bind(1, zone.key)
+            .first { $0.integer(0) != 0 } ?? false
+    }
+
     func flag(_ flag: CacheFlag, _ database: Database) throws -> String? {
         try CacheFlag.value(
             named: flag.rawValue, ofDatabase: flag.isOfFile ? 0 : scope.rawValue, database)

@@ -74,6 +74,22 @@ import Testing
         #expect(try store.sentTags(of: .list) == [server.system?.changeTag])
     }
 
+    /// The process ends when the edit of a lost record is refused, before the zone's changes come: it is refused twice.
+    @Test func editRefusedTwiceBeforeTheChangesComeIsSentAgain() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        try await cloud.lose(on: phone, tablet) { try phone.save("b", "1") }
+        try phone.save("b", "2")
+        let failure = SyncFailure(.unknownItem, message: "There is no such record.")
+        for _ in 0..<2 {
+            let batch = try phone.cache.store.nextBatch(itemLimit: 9, bytesLimit: 1_000_000)
+            _ = try phone.cache.store.confirm(
+                batch, [.failed(failure, server: nil)], [.deletedElsewhere])
+        }
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1", "b": "2"])
+        #expect(try await cloud.names() == ["a", "b"])
+    }
+
     @Test func lostRecordIsSentAgainAndDeletedOneStaysDeleted() async throws {
         let (cloud, _, tablet) = try await devicesThatLost("new", "1")
         let other = try Device(cloud)
