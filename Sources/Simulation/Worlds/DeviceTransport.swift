@@ -305,7 +305,8 @@ final class DeviceTransport: AccountTransport {
                 case .deleted: "is gone"
                 case .failure(let failure): failure.error.code.rawValue
                 }
-            return "\(operation.kind) \(record.recordName ?? "") of \(record.recordChangeTag ?? "none") \(outcome)"
+            return "\(operation.kind) \(record.recordName ?? "")"
+                + " of \(record.recordChangeTag ?? "none") \(outcome)"
         }.joined(separator: ", ")
     }
 

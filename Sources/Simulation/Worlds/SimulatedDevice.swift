@@ -32,6 +32,8 @@ final class SimulatedDevice {
     private var isKilled = KillSwitch()
     var shadows: [Shadow] = []
     var queries: [WatchedQuery] = []
+    /// How many writes there had been when its observers were last looked at.
+    var observedWriteCount: Int?
     /// Which version of the app is installed.
     private(set) var appVersion = 1
     static let newestAppVersion = 3

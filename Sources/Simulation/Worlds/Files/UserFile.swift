@@ -36,6 +36,14 @@ enum UserFile {
         }
     }
 
+    /// How many writes began so far; nil of a file on a disk, which does not count them.
+    var writeCount: Int? {
+        switch self {
+        case .memory(let file): file.writeCount
+        case .disk: nil
+        }
+    }
+
     /// Whether a zone with records was fetched.
     func isKnown(zone name: String, ofDatabase scope: Int) throws -> Bool {
         switch self {
