@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import StratusClient
 import StratusRecords
+import StratusSQLite
 import StratusSync
 import StratusWire
 
@@ -55,7 +56,8 @@ extension CacheStore {
 
     private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
         let key = try row.decode(Int64.self, atIndex: PendingRow.columnCount)
-        guard let zone = try ZoneRow.all(where: "id = \(key)", database).first else { return nil }
+        let zones = try SQLStatement(database, "SELECT \(ZoneRow.columns) FROM zone WHERE id = ?")
+        guard let zone = try zones.bind(1, key).first({ try ZoneRow($0) }) else { return nil }
         let pending = try PendingRow(row, zone: zone.id)
         guard let client = try record(pending.change.id.name, zone, database) else { return nil }
         let held = Set(pending.base?.assetKeys.map(\.key) ?? [])

@@ -180,14 +180,19 @@ extension CacheStore {
         return try sendLost(name, zone, &lost, database)
     }
 
+    /// How often a change is refused before the zone's changes come, until the refusal decides: a process that ends between
+    /// them sends it again.
+    private static let refusalsAwaited = 4
+
     /// Whether a change was refused because the record is missing, another one, older than here, or of another epoch, as
     /// what somebody saved after a restore. The zone's changes, not fetched yet, will show whether something
     /// was deleted or lost.
     func mayBeLost(
         _ row: PendingRow, _ server: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        // Refused before, it may be sent once more before the zone's changes come.
-        guard try row.change.conflictRounds == 0 || needsFetch(zone, database),
+        // Refused before, it may be sent again before the zone's changes come; perhaps they never do.
+        let rounds = row.change.conflictRounds
+        guard try rounds == 0 || rounds < Self.refusalsAwaited && needsFetch(zone, database),
             !row.isMadeAnew, let base = row.base, let system = base.system,
             let version = system.version
         else { return false }

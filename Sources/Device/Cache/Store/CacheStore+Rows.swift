@@ -17,9 +17,10 @@ extension CacheStore {
     /// The row of a zone, inserted if it does not exist.
     func zone(_ id: ZoneID, orMake state: ZoneRow.State, _ database: Database) throws -> ZoneRow {
         if let row = try zone(id, database) { return row }
-        try database.cachedStatement(
-            sql: "INSERT INTO zone (database, name, owner, state) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [scope.rawValue, id.name, id.ownerName, state.rawValue])
+        try SQLStatement(
+            database, "INSERT INTO zone (database, name, owner, state) VALUES (?, ?, ?, ?)"
+        ).bind(1, Int64(scope.rawValue)).bind(2, id.name).bind(3, id.ownerName)
+            .bind(4, Int64(state.rawValue)).run()
         guard let row = try zone(id, database) else {
             throw CacheError(
                 .damaged, "A zone cannot be stored in the cache file. Delete the file.")

@@ -16,7 +16,9 @@ extension Accounts {
         let hash = user?.passwordHash.flatMap(PasswordHash.init(text:))
         let password = form.password
         let cost = settings.accounts.passwordCost
-        let isRight = try await passwords.run(from: form.networkAddress) {
+        let isRight = try await passwords.run(
+            from: form.networkAddress, cost: hash?.cost ?? cost
+        ) {
             if let hash { return try hash.matches(password) }
             // Without an account, hash all the same: the time must not show whether it exists.
             _ = try PasswordHash(password, salt: [0], cost: cost)
@@ -84,7 +86,7 @@ extension Accounts {
         }
         let salt = PasswordHash.newSalt(settings)
         let cost = settings.accounts.passwordCost
-        return try await passwords.run(from: networkAddress) {
+        return try await passwords.run(from: networkAddress, cost: cost) {
             try PasswordHash(password, salt: salt, cost: cost).text
         }
     }

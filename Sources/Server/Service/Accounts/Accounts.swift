@@ -61,8 +61,7 @@ public final class Accounts: Sendable {
         self.directory = directory
         self.settings = settings
         guesses = PasswordGuesses(limits: settings.limits, world: settings.world)
-        passwords = PasswordQueue(
-            limits: settings.limits, cost: settings.accounts.passwordCost, memory: memory)
+        passwords = PasswordQueue(limits: settings.limits, memory: memory)
         serverKeys = ServerKeys(directory: directory)
         identityTokens = IdentityTokens(settings)
     }

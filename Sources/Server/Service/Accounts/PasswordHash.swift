@@ -9,11 +9,11 @@ public struct PasswordHash: Hashable, Sendable {
     /// What one guess costs: `128 · 2^logRounds · blockSize` bytes of memory, `parallelism` times.
     public struct Cost: Hashable, Sendable {
         /// The binary logarithm of scrypt's cost parameter N (RFC 7914); 1 to 20 in a stored hash.
-        public var logRounds: Int
+        public let logRounds: Int
         /// Scrypt's parameter r; 1 to 32 in a stored hash.
-        public var blockSize: Int
+        public let blockSize: Int
         /// Scrypt's parameter p; 1 to 16 in a stored hash.
-        public var parallelism: Int
+        public let parallelism: Int
 
         fileprivate static let logRoundsBounds = 1...20
         fileprivate static let blockSizeBounds = 1...32

@@ -9,11 +9,7 @@ final class PasswordQueue: Sendable {
     private let threads = DispatchQueue(label: "stratus.password", attributes: .concurrent)
     private let memory: MemoryBudget
 
-    /// What hashing one takes.
-    private let bytesPerPassword: Int
-
-    init(limits: Limits, cost: PasswordHash.Cost, memory: MemoryBudget) {
-        bytesPerPassword = cost.bytes
+    init(limits: Limits, memory: MemoryBudget) {
         var ofPasswords = limits
         ofPasswords.requestsInWork = limits.passwordsAtOnce
         ofPasswords.requestsInWorkPerUser = limits.passwordsAtOnce
@@ -23,14 +19,16 @@ final class PasswordQueue: Sendable {
         self.memory = memory
     }
 
+    /// - Parameter cost: of the hash that the work makes.
     /// - Throws: ``SignInRefusal/busy`` when too many wait.
     func run<Outcome: Sendable>(
-        from networkAddress: String, _ work: @escaping @Sendable () throws -> Outcome
+        from networkAddress: String, cost: PasswordHash.Cost,
+        _ work: @escaping @Sendable () throws -> Outcome
     ) async throws -> Outcome {
         do {
             return try await line.run(as: .address(networkAddress)) {
                 let held = HeldMemory(memory, networkAddress: networkAddress)
-                held.take(bytesPerPassword)
+                held.take(cost.bytes)
                 return try await withCheckedThrowingContinuation { continuation in
                     threads.async { continuation.resume(with: Result { try work() }) }
                 }

@@ -31,6 +31,25 @@ import Testing
         #expect(try await cloud.record("a")?["text"] == .string("2"))
     }
 
+    /// Where the zone's changes never come, as in a zone that is not synced any more, an edit that is refused is not sent for ever.
+    @Test func editOfMissingRecordIsRefusedAFewTimesOnly() async throws {
+        let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
+        try phone.save("a", "2")
+        let store = phone.cache.store
+        let failure = SyncFailure(.unknownItem, message: "There is no such record.")
+        var count = 0
+        while count < 20 {
+            let batch = try store.nextBatch(itemLimit: 9, bytesLimit: 1_000_000)
+            guard !batch.isEmpty else { break }
+            _ = try store.confirm(batch, [.failed(failure, server: nil)], [.deletedElsewhere])
+            count += 1
+        }
+        #expect((2...5).contains(count))
+        let reports = try await phone.cache.reports()
+        #expect(
+            reports.contains { if case .editOfDeletedRecord = $0.event { true } else { false } })
+    }
+
     @Test func tokenOfTheDatabaseOutlivesItsExpiry() async throws {
         let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         let store = phone.cache.store

@@ -48,14 +48,16 @@ import Testing
 
     @Test func fullPasswordQueueRefusesAsBusy() async throws {
         let memory = MemoryBudget(limitBytes: 1 << 30)
-        let queue = PasswordQueue(limits: Limits(), cost: .standard, memory: memory)
+        let queue = PasswordQueue(limits: Limits(), memory: memory)
         let gate = Gate()
         let refusals = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<100 {
                 group.addTask {
                     do {
-                        try await queue.run(from: "10.0.0.\(number)") { gate.wait() }
+                        try await queue.run(from: "10.0.0.\(number)", cost: .standard) {
+                            gate.wait()
+                        }
                     } catch let refusal as SignInRefusal where refusal == .busy {
                         // Two are hashed, 64 wait, the others are told to come back.
                         if refusals.next() == 34 { gate.open() }
@@ -67,7 +69,7 @@ import Testing
         #expect(refusals.count == 34)
         #expect(memory.peakBytes == 2 * 32 << 20)
         // Afterwards there is room again.
-        try await queue.run(from: "10.0.0.1") {}
+        try await queue.run(from: "10.0.0.1", cost: .standard) {}
         #expect(memory.heldBytes == 0)
     }
 
@@ -96,7 +98,9 @@ import Testing
             for number in 0..<67 {
                 group.addTask {
                     do {
-                        try await service.accounts.passwords.run(from: "10.0.0.\(number)") {
+                        try await service.accounts.passwords.run(
+                            from: "10.0.0.\(number)", cost: .standard
+                        ) {
                             gate.wait()
                         }
                     } catch let refusal as SignInRefusal where refusal == .busy {
