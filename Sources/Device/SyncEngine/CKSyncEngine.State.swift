@@ -47,7 +47,12 @@ extension CKSyncEngine {
             var databaseFetchCount = 0
         }
 
+        private struct Store {
+            weak var history: (any ServiceHistory)?
+        }
+
         private let content: Mutex<Content>
+        private let store = Mutex(Store())
         private let changed: Mutex<(@Sendable () -> Void)?>
 
         init(_ serialization: Serialization?) {
@@ -114,6 +119,12 @@ extension CKSyncEngine {
         }
 
         // MARK: For a store of all records
+
+        /// What the engine asks about the service's history; it is not kept alive.
+        package var history: (any ServiceHistory)? {
+            get { store.withLock { $0.history } }
+            set { store.withLock { $0.history = newValue } }
+        }
 
         /// The number of the fetch whose pages the delegate is handling, if it began without a
         /// token, so that deletions are not reported. Call it while the delegate handles the pages

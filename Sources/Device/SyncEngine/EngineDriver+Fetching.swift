@@ -104,22 +104,31 @@ extension EngineDriver {
         do {
             while true {
                 let (asked, group) = (token, round.options.operationGroup)
+                let intact = asked == nil ? history?.lastIntactVersion(of: nil) : nil
                 let page = try await ask(group: group) {
-                    try await $0.databaseChanges(since: asked.map { CKServerChangeToken(text: $0) })
+                    try await $0.databaseChangesPage(
+                        since: asked.map { CKServerChangeToken(text: $0) },
+                        deletionsAfterVersion: intact)
                 }
-                changed += page.modifications.map { ZoneID($0.zoneID) }
-                token = page.changeToken.text
-                var deletions = page.deletions
+                changed += page.changed.map { ZoneID($0) }
+                token = page.token.text
+                var deletions = page.deleted.map {
+                    CKDatabase.DatabaseChange.Deletion(zoneID: $0.zoneID, reason: $0.reason)
+                }
                 if !page.moreComing {
                     let named = changed + gone + deletions.map { ZoneID($0.zoneID) }
-                    deletions += known.subtracting(named).map {
-                        .init(zoneID: CKRecordZone.ID($0), reason: .deleted)
+                    deletions += known.subtracting(named).map { zone in
+                        var deletion = CKDatabase.DatabaseChange.Deletion(
+                            zoneID: CKRecordZone.ID(zone), reason: .deleted)
+                        deletion.isInferred = true
+                        return deletion
                     }
                 }
                 gone += deletions.map { ZoneID($0.zoneID) }
-                if !page.modifications.isEmpty || !deletions.isEmpty {
+                if !page.changed.isEmpty || !deletions.isEmpty {
                     let event = CKSyncEngine.Event.FetchedDatabaseChanges(
-                        modifications: page.modifications, deletions: deletions)
+                        modifications: page.changed.map { .init(zoneID: $0) },
+                        deletions: deletions)
                     await tell(.fetchedDatabaseChanges(event), engine)
                 }
                 note(page.moreComing && !known.isEmpty ? nil : token, changed, gone)
@@ -170,9 +179,12 @@ extension EngineDriver {
         if token == nil { state.beginsFromBeginning(zone) }
         let group = round.options.operationGroup
         do {
+            let tags = history?.knownChangeTags(of: zone) ?? []
+            let intact = history?.lastIntactVersion(of: zone)
             let page = try await ask(group: group) {
                 try await $0.orderedChanges(
-                    inZoneWith: zoneID, since: token.map { CKServerChangeToken(text: $0) })
+                    inZoneWith: zoneID, since: token.map { CKServerChangeToken(text: $0) },
+                    knownChangeTags: tags, deletionsAfterVersion: intact)
             }
             let names =
                 page.modifications.map(\.record.recordID.recordName)
@@ -226,8 +238,12 @@ extension EngineDriver {
         // Without a sent token the error cannot mean that one expired.
         if failure.code == .changeTokenExpired, !hadToken { failure.code = .serverRejectedRequest }
         switch session.failed(failure, at: now) {
-        case .dropDatabaseToken: state.update { $0.databaseToken = nil }
-        case .dropZoneToken(let zone): state.update { $0.zoneTokens[zone] = nil }
+        case .dropDatabaseToken:
+            history?.tokenExpired(of: nil, lastIntactVersion: failure.lastIntactVersion)
+            state.update { $0.databaseToken = nil }
+        case .dropZoneToken(let zone):
+            history?.tokenExpired(of: zone, lastIntactVersion: failure.lastIntactVersion)
+            state.update { $0.zoneTokens[zone] = nil }
         case nil, .zonePurged, .setAsideBatch:
             noteZonesToFetch()
             guard let zone, session.recovery(forRequest: failure.code) == .report else {

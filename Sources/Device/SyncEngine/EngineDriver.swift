@@ -71,6 +71,11 @@ actor EngineDriver {
 
     var now: Double { world.uptimeSeconds() }
 
+    /// Nil also for Apple's service, which says nothing of what it lost.
+    var history: (any ServiceHistory)? {
+        database.container.connection.isAppleService ? nil : state.history
+    }
+
     // MARK: Life
 
     func start(for engine: CKSyncEngine) {

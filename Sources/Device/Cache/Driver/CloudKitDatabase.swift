@@ -219,7 +219,7 @@ struct CloudKitDatabase: RemoteDatabase {
     }
 
     var isAppleService: Bool {
-        (database.container.connection.transport as? HTTPTransport)?.isAppleService ?? false
+        database.container.connection.isAppleService
     }
 
     func hints() -> AsyncStream<HintEvent> {

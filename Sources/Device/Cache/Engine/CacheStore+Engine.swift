@@ -82,10 +82,24 @@ extension CacheStore {
                 database,
                 sql: """
                     SELECT name FROM pending
-                    WHERE zone = ? AND (\(Self.isUnanswered) OR \(Self.waitsForDeletion))
+                    WHERE zone = ? AND (\(Self.isUnanswered) OR \(Self.waitsForDeletion) OR rounds > 0)
                     """,
                 arguments: [row.key]
             ).map { RecordID(name: $0, zoneID: zone) }
+        }
+    }
+
+    /// The zones whose changes are waited for by what is to be sent.
+    func zonesAwaited() throws -> [ZoneID] {
+        try read { database in
+            let refused = try ZoneRow.all(
+                where: """
+                    \(isHere) AND state = 1 AND needsFetch
+                        AND id IN (SELECT zone FROM pending WHERE rounds > 0)
+                    ORDER BY id
+                    """, database)
+            let unanswered = try zonesWithUnanswered(database)
+            return unanswered + refused.map(\.id).filter { !unanswered.contains($0) }
         }
     }
 
@@ -150,6 +164,10 @@ extension CacheStore {
         if isHeld(zone) || zone.state == .detached || row.isUnanswered
             || row.waitsForDeletion
         {
+            return nil
+        }
+        // Refused, as its record is missing: see `mayBeLost`.
+        if row.change.conflictRounds > 0, row.base != nil, try needsFetch(zone, database) {
             return nil
         }
         // Its files are not at the service, and only the cache's own syncing uploads them.

@@ -11,12 +11,7 @@ extension EngineStore {
             guard failure == nil else { return }
             try store.setEngineState(update.stateSerialization)
         case .fetchedDatabaseChanges(let changes):
-            cache.observers.tell(
-                try store.applyFromEngine(
-                    changed: changes.modifications.map { ZoneID($0.zoneID) },
-                    deleted: changes.deletions.map {
-                        (ZoneID($0.zoneID), ZoneDeletionReason($0.reason))
-                    }))
+            try fetched(changes, engine)
         case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
         case .didFetchRecordZoneChanges(let zone): try ended(zone, engine)
         case .didFetchChanges: try decideDoubts(engine)
@@ -35,21 +30,40 @@ extension EngineStore {
         }
     }
 
+    /// Zones that are missing though nobody is known to have deleted them are made again, with what is here of them.
+    private func fetched(
+        _ changes: CKSyncEngine.Event.FetchedDatabaseChanges, _ engine: CKSyncEngine
+    ) throws {
+        let missing = changes.deletions.filter(\.isInferred).map { ZoneID($0.zoneID) }
+        cache.observers.tell(
+            try store.applyFromEngine(
+                changed: changes.modifications.map { ZoneID($0.zoneID) },
+                deleted: changes.deletions.filter { !$0.isInferred }.map {
+                    (ZoneID($0.zoneID), ZoneDeletionReason($0.reason))
+                }, doubted: missing))
+        try refreshAll(in: missing, engine)
+    }
+
     private func fetched(
         _ changes: CKSyncEngine.Event.FetchedRecordZoneChanges, _ engine: CKSyncEngine
     ) throws {
         let records = Dictionary(
             grouping: try changes.modifications.map { try RecordSnapshot($0.record) },
             by: \.id.zoneID)
-        let deletions = Dictionary(
-            grouping: changes.deletions.map { RecordID($0.recordID) }, by: \.zoneID)
+        let deletions = Dictionary(grouping: changes.deletions) { ZoneID($0.recordID.zoneID) }
         for zone in Set(records.keys).union(deletions.keys) {
-            let page = ZonePage(
-                records: records[zone] ?? [], deletedNames: (deletions[zone] ?? []).map(\.name),
+            let deleted = deletions[zone] ?? []
+            var page = ZonePage(
+                records: records[zone] ?? [], deletedNames: deleted.map(\.recordID.recordName),
                 token: "", moreComing: true)
+            for deletion in deleted {
+                page.createdMillisecondsOfDeleted[deletion.recordID.recordName] =
+                    deletion.createdMilliseconds
+            }
             try beginFetch(of: zone, engine)
             cache.observers.tell(try store.applyFromEngine(page, of: zone))
-            try refresh((records[zone] ?? []).map(\.id) + (deletions[zone] ?? []), engine)
+            try refresh(
+                (records[zone] ?? []).map(\.id) + deleted.map { RecordID($0.recordID) }, engine)
         }
     }
 
@@ -72,6 +86,8 @@ extension EngineStore {
         case nil:
             try beginFetch(of: zone, engine)
             cache.observers.tell(try store.endFetchFromEngine(zone))
+            // What was lost is to be sent again.
+            try refreshAll(in: [zone], engine)
         case .zoneNotFound, .userDeletedZone: try store.heardOfMissing(zone)
         default: return
         }
@@ -95,8 +111,14 @@ extension EngineStore {
         }
         guard !doubted.isEmpty else { return }
         cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
+        try refreshAll(in: doubted, engine)
+    }
+
+    /// Tells the engine of all that waits in some zones.
+    private func refreshAll(in zones: [ZoneID], _ engine: CKSyncEngine) throws {
+        guard !zones.isEmpty else { return }
         try refresh(
-            try store.pendingIDs(limit: .max).filter { doubted.contains($0.zoneID) }, engine)
+            try store.pendingIDs(limit: .max).filter { zones.contains($0.zoneID) }, engine)
     }
 
     private func sent(

@@ -13,6 +13,8 @@ import Synchronization
 ///
 /// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's
 /// changes, which the store asks of it: another device may have deleted the record since, or created it again.
+/// So is a change that was refused because its record is missing: a restore of the service may have lost it. What it lost
+/// is sent again and reported, as by the cache's own syncing.
 /// A record that is created with the name of a deleted one is saved only after that deletion was sent and fetched.
 /// Changes of records in a missing zone are held back too, until the database's changes show whether
 /// somebody deleted the zone. An engine that is not automatic fetches with its next `fetchChanges()`.
@@ -93,6 +95,7 @@ public final class EngineStore: CKSyncEngineDelegate {
     ///
     /// - Throws: SQLite's error.
     public func resume(_ engine: CKSyncEngine) throws {
+        engine.state.history = self
         try claim()
         guard !isHalted else { return try withdraw(from: engine) }
         try cache.migrateRecords()
@@ -112,13 +115,22 @@ public final class EngineStore: CKSyncEngineDelegate {
             }
             guard !isHalted else { return }
             try handle(event, syncEngine)
-            if case .willFetchChanges = event { try await askForChanges(syncEngine) }
+            if case .willFetchChanges = event {
+                try await askForChanges(syncEngine)
+                // What was acknowledged and not fetched, the service may have lost since.
+                for zone in try store.zonesWithSentTags() { await syncEngine.fetchSoon(zone) }
+            }
         } catch {
-            store.file.noteDamage(error)
-            CacheLog(file: store.file, scope: store.scope, world: store.world)
-                .note(.error, "engineEventNotWritten", ["error": "\(error)"])
-            state.withLock { $0.failure = error }
+            failed(error)
         }
+    }
+
+    /// Notes that something of the engine's was not written.
+    func failed(_ error: any Error) {
+        store.file.noteDamage(error)
+        CacheLog(file: store.file, scope: store.scope, world: store.world)
+            .note(.error, "engineEventNotWritten", ["error": "\(error)"])
+        state.withLock { $0.failure = error }
     }
 
     public func nextRecordZoneChangeBatch(
@@ -174,7 +186,7 @@ public final class EngineStore: CKSyncEngineDelegate {
     /// it, and nothing into a zone that is missing before the database's have; the cache has the same rules.
     private func askForChanges(_ engine: CKSyncEngine) async throws {
         if state.withLock({ !$0.zonesInDoubt.isEmpty }) { await engine.fetchSoon(nil) }
-        for zone in try store.zonesWithUnanswered() { await engine.fetchSoon(zone) }
+        for zone in try store.zonesAwaited() { await engine.fetchSoon(zone) }
     }
 
     /// Brings the engine's list of pending changes in line with the cache's.

@@ -26,8 +26,6 @@ extension CacheStore {
     static let waitsForDeletion = "isMadeAnew AND baseType IS NULL"
 
     /// The zones whose changes must be fetched before all pending changes can be sent.
-    func zonesWithUnanswered() throws -> [ZoneID] { try read { try zonesWithUnanswered($0) } }
-
     func zonesWithUnanswered(_ database: Database) throws -> [ZoneID] {
         try ZoneRow.all(
             where: """

@@ -148,7 +148,10 @@ extension CacheStore {
         case .deleted, .failed:
             if case .deleted(let tag) = answer {
                 let version = tag.flatMap { RecordSnapshot.SystemFields.version(ofTag: $0) }
-                try noteDeletion(of: item.change.id, version: version, database)
+                // The deletion of the former record, which a restore brought back, does not tell others of the later one's.
+                let isOfFormer = try row.base.map { try isFormer($0, database) } ?? false
+                try noteDeletion(
+                    of: item.change.id, version: isOfFormer ? nil : version, database)
             }
             if isLatest { return try removePending(row, database) }
             // The zone's changes have not reported the deletion of the former record yet.

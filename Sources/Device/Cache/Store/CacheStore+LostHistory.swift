@@ -45,12 +45,23 @@ extension CacheStore {
             if let lastIntactVersion, let intact {
                 try noteLoss(in: row, database)
                 try noteLostDeletions(in: id, after: lastIntactVersion, database)
+                try forgetSentAgainElsewhere(in: row, database)
                 try keepTags(through: intact, of: row, database)
             }
             try database.execute(
                 sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
         }
+    }
+
+    /// What a newer app had sent again may be lost once more.
+    private func forgetSentAgainElsewhere(in zone: ZoneRow, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                UPDATE pending SET isSentAgain = 0
+                WHERE zone = ? AND isSentAgain AND baseType IS NULL AND name IN
+                    (SELECT name FROM record WHERE zone = ? AND system IS NOT NULL)
+                """, arguments: [zone.key, zone.key])
     }
 
     /// Nil if no full fetch after an expiry is running, or if the error named no version.
@@ -146,6 +157,8 @@ extension CacheStore {
         let row = try pending(name, zone, database)
         // In the shared database its owner's device sends it again, but not this user's own edits.
         guard row?.change.kind == .save || isSentAgain(system) else { return false }
+        // A newer app had sent it again: it was deleted since.
+        if let row, row.isSentAgain, row.base == nil { return false }
         if var row {
             row.isSentAgain = true
             row.change.generation += 1

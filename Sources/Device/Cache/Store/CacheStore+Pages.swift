@@ -128,12 +128,23 @@ extension CacheStore {
         for name in page.deletedNames {
             let created = page.createdMillisecondsOfDeleted[name]
             if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
-            if try pending(name, zone, database)?.change.kind != .save {
-                let id = RecordID(name: name, zoneID: zone.id)
+            let id = RecordID(name: name, zoneID: zone.id)
+            if try pending(name, zone, database)?.change.kind != .save,
+                try !isOfFormer(deletionOf: id, created: created, database)
+            {
                 try noteDeletion(of: id, version: .max, database)
             }
             try meetDeletion(of: name, zone, &outcome, database)
         }
+    }
+
+    /// Whether the deletion that the service tells is that of a record which preceded the one deleted last under its name.
+    private func isOfFormer(
+        deletionOf id: RecordID, created: Int64?, _ database: Database
+    ) throws -> Bool {
+        guard let created, let deleted = try madeAnewMilliseconds(ofDeleted: id, database)
+        else { return false }
+        return created < deleted
     }
 
     private func setToken(_ page: ZonePage, of zone: ZoneRow, _ database: Database) throws {

@@ -94,6 +94,13 @@ extension CacheStore {
         return made > known.compactMap(\.self).max() ?? .min
     }
 
+    /// Whether a record preceded the one that was deleted last under its name.
+    func isFormer(_ record: RecordSnapshot, _ database: Database) throws -> Bool {
+        guard let deleted = try madeAnewMilliseconds(ofDeleted: record.id, database)
+        else { return false }
+        return madeAnewMilliseconds(record) ?? .min < deleted
+    }
+
     /// When a record was created with the name of a deleted one; nil for the first of its name.
     func madeAnewMilliseconds(_ record: RecordSnapshot) -> Int64? {
         fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).madeAnewMilliseconds }

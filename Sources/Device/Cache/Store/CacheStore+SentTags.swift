@@ -87,6 +87,19 @@ extension CacheStore {
         try setText("1", named: aheadName(of: zone), database)
     }
 
+    /// Zones in which something was saved or deleted since they were fetched.
+    func zonesWithSentTags() throws -> [ZoneID] {
+        try read { database in
+            try ZoneRow.all(
+                where: """
+                    \(isHere) AND state = 1
+                        AND 'sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
+                    ORDER BY id
+                    """, database
+            ).map(\.id)
+        }
+    }
+
     /// Marks zones to be fetched in which something was saved or fetched but which the database's
     /// changes do not name, because the service may have lost it.
     func fetchZonesAhead(butFor named: Set<ZoneID>, _ database: Database) throws {

@@ -88,6 +88,22 @@ extension CacheStore {
         }
     }
 
+    /// Notes that a newer app was the first to send a record again of which a restore lost a state that is here: if the
+    /// record is missing after the update, it was deleted meanwhile.
+    private func noteSentAgainElsewhere(
+        _ pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+    ) throws {
+        let name = server.id.name
+        guard pending.change.kind == .save, try record(name, zone, database)?.system != nil
+        else { return }
+        var row = pending
+        row.isSentAgain = true
+        // Not one that only the loss has queued: the app hears of it if it was deleted.
+        row.change.generation += 1
+        try update(row, database)
+        try putSystem(server.system, of: name, zone, database)
+    }
+
     /// Decides about what was met, once the zone is fetched again; a process of an older app may have met
     /// it beside this one.
     func meetAfterUpdate(
@@ -150,6 +166,8 @@ extension CacheStore {
                 var row = row
                 row.base = server
                 try update(row, database)
+            } else {
+                try noteSentAgainElsewhere(row, server, zone, database)
             }
             return true
         }

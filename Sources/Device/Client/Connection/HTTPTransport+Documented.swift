@@ -1,6 +1,11 @@
 import StratusRecords
 import StratusWire
 
+extension CloudConnection {
+    /// Whether the service is Apple's own.
+    package var isAppleService: Bool { (transport as? HTTPTransport)?.isAppleService ?? false }
+}
+
 /// Requests without Stratus's extensions, as Apple's pages document them: for one zone each, and
 /// without the identifier that makes a repeated request idempotent.
 extension HTTPTransport {

@@ -29,6 +29,8 @@ extension CKDatabase {
             public let zoneID: CKRecordZone.ID
             /// Why it was deleted, which decides what an app does with its copy.
             public let reason: Reason
+            /// Whether the service named no deletion: the zone is missing in the list of all, and may have been lost.
+            package var isInferred = false
 
             /// Whether the user removed the app's data.
             @available(*, deprecated, message: "Use reason.")
@@ -59,10 +61,16 @@ extension CKDatabase {
             public let recordID: CKRecord.ID
             /// The type that the record had; empty if the service does not send it.
             public let recordType: CKRecord.RecordType
+            /// When the record was created, in milliseconds since 1970; nil if the service does not say.
+            package var createdMilliseconds: Int64?
 
-            package init(recordID: CKRecord.ID, recordType: CKRecord.RecordType) {
+            package init(
+                recordID: CKRecord.ID, recordType: CKRecord.RecordType,
+                createdMilliseconds: Int64? = nil
+            ) {
                 self.recordID = recordID
                 self.recordType = recordType
+                self.createdMilliseconds = createdMilliseconds
             }
         }
     }
@@ -126,9 +134,7 @@ extension CKDatabase {
             case .changed(let record):
                 results[record.recordID] = .success(RecordZoneChange.Modification(record: record))
             case .failed(let recordID, let error): results[recordID] = .failure(error)
-            case .deleted(let recordID, let recordType):
-                deletions.append(
-                    RecordZoneChange.Deletion(recordID: recordID, recordType: recordType))
+            case .deleted(let deletion): deletions.append(deletion)
             }
         }
         return (results, deletions, page.token, page.moreComing)
@@ -142,11 +148,18 @@ extension CKDatabase {
     /// Fetches one page of the changes in a zone, in order. If an asset is not available, the
     /// record comes without its file, because a retry would not find it either.
     ///
+    /// - Parameters:
+    ///   - knownChangeTags: the token counts as expired if the service has lost a change with one
+    ///     of these tags.
+    ///   - deletionsAfterVersion: a fetch from the beginning reports only deletions after this version of the zone.
     /// - Throws: also the error of a single record, because a token after it must not be kept.
     package func orderedChanges(
-        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?
+        inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
+        knownChangeTags: [String] = [], deletionsAfterVersion: Int64? = nil
     ) async throws -> OrderedZoneChanges {
-        let question = ZoneChangesQuestion(zoneID: zoneID, token: token)
+        let question = ZoneChangesQuestion(
+            zoneID: zoneID, token: token, knownChangeTags: knownChangeTags,
+            deletionsAfterVersion: deletionsAfterVersion)
         var session = session
         session.keepsRecordsWithoutAssets = true
         let page = try await session.zoneChanges(question)
@@ -157,8 +170,7 @@ extension CKDatabase {
             switch change {
             case .changed(let record): modifications.append(.init(record: record))
             case .failed(_, let error): throw error
-            case .deleted(let recordID, let recordType):
-                deletions.append(.init(recordID: recordID, recordType: recordType))
+            case .deleted(let deletion): deletions.append(deletion)
             }
         }
         return (modifications, deletions, page.token, page.moreComing)

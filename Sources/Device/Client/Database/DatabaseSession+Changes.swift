@@ -18,7 +18,7 @@ struct ZoneChangesPage: Sendable {
     enum Change: Sendable {
         case changed(CKRecord)
         case failed(CKRecord.ID, CKError)
-        case deleted(CKRecord.ID, CKRecord.RecordType)
+        case deleted(CKDatabase.RecordZoneChange.Deletion)
     }
 
     var changes: [Change] = []
@@ -198,7 +198,11 @@ extension DatabaseSession {
             case .deleted(let tombstone):
                 try matching.check(tombstone.zoneID, zoneID)
                 let recordID = CKRecordID(known: tombstone.recordName, zoneID: zoneID)
-                changes.append(.deleted(recordID, tombstone.recordType ?? ""))
+                changes.append(
+                    .deleted(
+                        CKDatabase.RecordZoneChange.Deletion(
+                            recordID: recordID, recordType: tombstone.recordType ?? "",
+                            createdMilliseconds: tombstone.createdTimestamp)))
             case .failure(let failure):
                 try matching.check(failure.zoneID, zoneID)
                 let error = CKError(failure.error, about: .record, uuid: failure.uuid)

@@ -40,11 +40,11 @@ extension CKFetchRecordZoneChangesOperation: LongLivedOperation {
                 case .changed(let record): records.append((record.recordID, .success(record)))
                 case .failed(let recordID, let error):
                     records.append((recordID, .failure(error)))
-                case .deleted(let recordID, let recordType):
-                    records.append((recordID, .failure(deleted)))
+                case .deleted(let deletion):
+                    records.append((deletion.recordID, .failure(deleted)))
                     coder.encode(
                         Int64(deletedTypes.count), forKey: "deletion.\(records.count - 1)")
-                    deletedTypes.append(recordType)
+                    deletedTypes.append(deletion.recordType)
                 }
             }
             try writer.write(records, "changes", keepsFiles: true)
@@ -78,7 +78,9 @@ extension CKFetchRecordZoneChangesOperation: LongLivedOperation {
                 }
                 let place = Int(coder.decodeInt64(forKey: key))
                 return .deleted(
-                    fetched.item, deletedTypes.indices.contains(place) ? deletedTypes[place] : "")
+                    CKDatabase.RecordZoneChange.Deletion(
+                        recordID: fetched.item,
+                        recordType: deletedTypes.indices.contains(place) ? deletedTypes[place] : ""))
             }
         }
         return Page(

@@ -152,8 +152,8 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
             case .failed(let recordID, let error):
                 itemErrors[recordID] = error
                 recordWasChangedBlock?(recordID, .failure(error))
-            case .deleted(let recordID, let recordType):
-                recordWithIDWasDeletedBlock?(recordID, recordType)
+            case .deleted(let deletion):
+                recordWithIDWasDeletedBlock?(deletion.recordID, deletion.recordType)
             }
         }
     }

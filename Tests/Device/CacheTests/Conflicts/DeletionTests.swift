@@ -71,7 +71,7 @@ import Testing
         try phone.edit("b", ["owner": .reference(parent)])
         let store = phone.cache.store
         #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
-        #expect(try store.zonesWithUnanswered() == [.list])
+        #expect(try store.zonesAwaited() == [.list])
         try await phone.sync()
         #expect(try await cloud.record("a")?["text"] == .string("new"))
         #expect(try await cloud.record("b") != nil)

@@ -19,14 +19,22 @@ final class EngineDevice {
     private(set) var engine: CKSyncEngine
 
     /// - Parameter clock: of an engine that is automatic.
-    init(
+    convenience init(
         _ cloud: TestCloud, _ device: String, user: String = "alice", clock: TestClock? = nil,
         resolver: any ConflictResolver = FieldWise()
     ) async throws {
-        isAutomatic = clock != nil
+        try self.init(
+            try await cloud.connect(user: user, device: device, world: clock?.world ?? .live),
+            isAutomatic: clock != nil, resolver: resolver)
+    }
+
+    init(
+        _ connection: CloudConnection, isAutomatic: Bool = false,
+        resolver: any ConflictResolver = FieldWise()
+    ) throws {
+        self.isAutomatic = isAutomatic
         self.resolver = resolver
-        connection = try await cloud.connect(
-            user: user, device: device, world: clock?.world ?? .live)
+        self.connection = connection
         container = CloudDevice.container(connection)
         cache = try CloudCache(path: path, container: container, resolver: resolver)
         store = try EngineStore(cache)

@@ -237,6 +237,51 @@ import Testing
         #expect(try await cloud.names().isEmpty)
     }
 
+    /// A record was deleted, made anew and deleted once more, and the copy has the former one: the service has the former's
+    /// deletion then, and who has the later record sends it again.
+    @Test func deletionOfTheLaterRecordOutlivesTheFormersReturn() async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1", "b": "1"])
+        let copy = try cloud.copy()
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.pass()
+        try phone.save("a", "2")
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "2", "b": "1"])
+        cloud.pass()
+        try tablet.delete("a")
+        try cloud.restore(copy)
+        for device in [tablet, phone, tablet, phone] { try await device.sync() }
+        for device in [tablet, phone] { #expect(try device.texts() == ["b": "1"]) }
+        #expect(try await cloud.names() == ["b"])
+    }
+
+    /// A newer app writes a record again of which the phone has a lost edit, and it is deleted before the phone's app is updated.
+    @Test func recordThatANewerAppSentAgainAndDeletedStaysDeleted() async throws {
+        func versions(_ current: Int64) -> RecordVersions {
+            var versions = RecordVersions()
+            versions.declare("Item", key: "version", current: current)
+            return versions
+        }
+        let cloud = RealService()
+        let phone = try Device(cloud, versions: versions(1))
+        let tablet = try Device(cloud, versions: versions(2))
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        for device in [phone, tablet, phone] { try await device.sync() }
+        try await cloud.lose(on: phone) { try phone.save("a", "2") }
+        try tablet.save("a", "new")
+        try await tablet.sync()
+        try await phone.sync()
+        try tablet.delete("a")
+        try await tablet.sync()
+        phone.versions = versions(2)
+        try phone.restart()
+        for device in [phone, tablet, phone] { try await device.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
+        #expect(try await cloud.names() == ["b"])
+    }
+
     /// Without times of fields only the pending deletion tells that the record is to go.
     @Test func deletionOfARecordThatIsSentAgainMeetsAnothersCopy() async throws {
         let cloud = RealService()

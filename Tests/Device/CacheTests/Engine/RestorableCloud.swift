@@ -1,0 +1,61 @@
+import StratusClient
+import StratusRecords
+import StratusRuntime
+import StratusStorage
+import StratusTesting
+import StratusWire
+import Synchronization
+
+/// A cloud that an older copy can take the place of, while its devices stay connected.
+final class RestorableCloud: Sendable {
+    private struct State {
+        var storage = SQLiteStorageEngine.inMemory()
+        var routes: [Route] = []
+    }
+
+    /// One device's way to the cloud of now.
+    private final class Route: PassingTransport {
+        private let current: Mutex<any AccountTransport>
+
+        init(_ transport: any AccountTransport) { current = Mutex(transport) }
+
+        var inner: any AccountTransport { current.withLock { $0 } }
+
+        func lead(to transport: any AccountTransport) { current.withLock { $0 = transport } }
+
+        func send<E: Endpoint>(
+            _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget,
+            timeoutSeconds: Double
+        ) async throws -> E.Answer {
+            try await inner.send(endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    private func transport() async throws -> any AccountTransport {
+        let cloud = TestCloud(storage: state.withLock { $0.storage })
+        let session = try await cloud.service.signInForDevelopment(user: "alice")
+        let number = state.withLock { $0.routes.count }
+        return InProcessTransport(
+            service: cloud.service, webAuthToken: session.webAuthToken, device: "device \(number)")
+    }
+
+    /// One more device of the same person, whose engine syncs when it is asked to.
+    func device() async throws -> EngineDevice {
+        let route = Route(try await transport())
+        state.withLock { $0.routes.append(route) }
+        return try EngineDevice(CloudConnection(transport: route, hasAccount: true))
+    }
+
+    func copy() throws -> SQLiteStorageEngine {
+        try state.withLock { try $0.storage.copyInMemory(world: .live) }
+    }
+
+    /// Puts a copy back. What came since is lost.
+    func restore(_ copy: SQLiteStorageEngine) async throws {
+        let storage = try copy.copyInMemory(world: .live)
+        state.withLock { $0.storage = storage }
+        for route in state.withLock({ $0.routes }) { route.lead(to: try await transport()) }
+    }
+}

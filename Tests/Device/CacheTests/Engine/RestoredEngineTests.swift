@@ -1,0 +1,127 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+import StratusSyncEngine
+import Testing
+
+@testable import StratusCache
+
+/// A copy of the service's data was put back under devices whose engines keep a cache in step: as with the cache's own
+/// syncing, what they know of the lost history is neither overwritten nor forgotten.
+@Suite(.timeLimit(.minutes(5))) struct RestoredEngineTests {
+    /// Two devices that have these records, all of "1".
+    private func devices(
+        _ names: [String]
+    ) async throws -> (cloud: RestorableCloud, phone: EngineDevice, tablet: EngineDevice) {
+        let cloud = RestorableCloud()
+        let (phone, tablet) = (try await cloud.device(), try await cloud.device())
+        for name in names { try phone.save(name, "1") }
+        for device in [phone, tablet, phone] { try await device.sync() }
+        return (cloud, phone, tablet)
+    }
+
+    private func expect(
+        _ texts: [String: String], on devices: EngineDevice...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for device in devices + devices { try await device.sync() }
+        for device in devices {
+            #expect(try device.texts() == texts, sourceLocation: sourceLocation)
+            #expect(
+                device.engine.state.pendingRecordZoneChanges.isEmpty, sourceLocation: sourceLocation
+            )
+            #expect(
+                try device.cache.store.pendingIDs(limit: 9).isEmpty, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(arguments: [false, true]) func lostEditAndRecordAreSentAgain(isKilled: Bool) async throws
+    {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = try cloud.copy()
+        try phone.save("a", "2")
+        try phone.save("new", "1")
+        for device in [phone, tablet] { try await device.sync() }
+        try await cloud.restore(copy)
+        if isKilled { try tablet.restart() }
+        try await expect(["a": "2", "b": "1", "new": "1"], on: tablet, phone)
+        let reports = try await tablet.cache.reports()
+        let sentAgain = reports.flatMap { report -> [String] in
+            guard case .changesLost(_, let ids, _) = report.event else { return [] }
+            return ids.map(\.recordName)
+        }
+        #expect(sentAgain.sorted() == ["a", "new"])
+    }
+
+    /// The engine sends before it hears of the loss.
+    @Test func editOfALostRecordWaitsForTheChanges() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        let copy = try cloud.copy()
+        try phone.save("new", "1")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        try await cloud.restore(copy)
+        try phone.save("new", "2")
+        for _ in 0..<3 {
+            // Refused, or nothing to send.
+            do { try await phone.engine.sendChanges() } catch is CKError {}
+        }
+        #expect(try phone.texts() == ["a": "1", "new": "2"])
+        try await expect(["a": "1", "new": "2"], on: phone, tablet)
+    }
+
+    /// A save that was acknowledged, and not fetched.
+    @Test func lostSaveThatWasNeverFetchedIsSentAgain() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        let copy = try cloud.copy()
+        try phone.save("new", "1")
+        try await phone.engine.sendChanges()
+        try await cloud.restore(copy)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        try await expect(["a": "1", "b": "1", "new": "1"], on: phone, tablet)
+    }
+
+    @Test func deletedRecordThatTheCopyHasStaysDeleted() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        let copy = try cloud.copy()
+        try phone.delete("b")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        try await cloud.restore(copy)
+        try await expect(["a": "1"], on: tablet, phone)
+    }
+
+    /// What was deleted before the copy, while the tablet was off, is no loss.
+    @Test func recordDeletedElsewhereIsNotSentAgain() async throws {
+        let (cloud, phone, tablet) = try await devices(["a", "b"])
+        try phone.delete("b")
+        try await phone.sync()
+        let copy = try cloud.copy()
+        try phone.save("a", "2")
+        try await phone.sync()
+        try await cloud.restore(copy)
+        try await expect(["a": "2"], on: tablet, phone)
+    }
+
+    /// The copy is older than the zone.
+    @Test func lostZoneIsMadeAnewWithItsRecords() async throws {
+        let cloud = RestorableCloud()
+        let (phone, tablet) = (try await cloud.device(), try await cloud.device())
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try cloud.copy()
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        for device in [phone, tablet, phone] { try await device.sync() }
+        try await cloud.restore(copy)
+        try await expect(["a": "1", "b": "1"], on: tablet, phone)
+    }
+
+    /// A deletion that the service knows is one, however its token fares.
+    @Test func deletedZoneIsNotMadeAnew() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
+        try phone.store.resume(phone.engine)
+        try await phone.sync()
+        let copy = try cloud.copy()
+        try await cloud.restore(copy)
+        try await expect([:], on: tablet, phone)
+    }
+}
