@@ -366,7 +366,8 @@ let package = Package(
             name: "StratusQueryTests",
             dependencies: [
                 "StratusMatching", "StratusQuery", "StratusRecords", "StratusSchema",
-                "StratusSQLite", "StratusStorage", "StratusTesting", "StratusWire", logging,
+                "StratusSQLite", "StratusStorage", "StratusTesting", "StratusWire",
+                "TestProcesses", logging,
             ],
             path: "Tests/Server/QueryTests"),
         .testTarget(

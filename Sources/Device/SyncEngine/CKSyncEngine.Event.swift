@@ -112,6 +112,8 @@ extension CKSyncEngine.Event {
         public let deletedRecordIDs: [CKRecord.ID]
         /// The errors of the records that were not deleted; they are handled like failed saves.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
+        /// The change tags of the deletions, as far as the service had such records.
+        package let tombstoneTags: [CKRecord.ID: String]
 
         /// A record that could not be saved, and why.
         public struct FailedRecordSave: Sendable {

@@ -27,6 +27,9 @@ extension CKSyncEngine {
                 self.ledger = ledger
             }
 
+            /// Whether the database's changes were fetched.
+            package var hasDatabaseToken: Bool { ledger.databaseToken != nil }
+
             public init(from decoder: any Decoder) throws {
                 ledger = try EngineLedger(from: decoder)
             }

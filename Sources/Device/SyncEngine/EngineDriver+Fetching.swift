@@ -178,8 +178,8 @@ extension EngineDriver {
         let token = state.ledger.zoneTokens[zone]
         if token == nil { state.beginsFromBeginning(zone) }
         let group = round.options.operationGroup
+        let tags = history?.knownChangeTags(of: zone) ?? []
         do {
-            let tags = history?.knownChangeTags(of: zone) ?? []
             let intact = history?.lastIntactVersion(of: zone)
             let page = try await ask(group: group) {
                 try await $0.orderedChanges(
@@ -216,8 +216,10 @@ extension EngineDriver {
             }
         } catch {
             let error = CKError(error)
-            failed(error, hadToken: token != nil, zone, &round)
-            if state.ledger.zoneTokens[zone] == token || token == nil {
+            failed(error, hadToken: token != nil || !tags.isEmpty, zone, &round)
+            // After an expiry the fetch goes on from the beginning.
+            let isExpired = error.code == .changeTokenExpired && !tags.isEmpty && !round.isOver
+            if state.ledger.zoneTokens[zone] == token || token == nil, !isExpired {
                 await closeZone(error, engine)
             }
         }
@@ -235,15 +237,11 @@ extension EngineDriver {
             return
         }
         var failure = SyncFailure(error)
-        // Without a sent token the error cannot mean that one expired.
+        // Without a sent token, or change tags, the error cannot mean that one expired.
         if failure.code == .changeTokenExpired, !hadToken { failure.code = .serverRejectedRequest }
         switch session.failed(failure, at: now) {
-        case .dropDatabaseToken:
-            history?.tokenExpired(of: nil, lastIntactVersion: failure.lastIntactVersion)
-            state.update { $0.databaseToken = nil }
-        case .dropZoneToken(let zone):
-            history?.tokenExpired(of: zone, lastIntactVersion: failure.lastIntactVersion)
-            state.update { $0.zoneTokens[zone] = nil }
+        case .dropDatabaseToken: expired(nil, failure, error, &round)
+        case .dropZoneToken(let zone): expired(zone, failure, error, &round)
         case nil, .zonePurged, .setAsideBatch:
             noteZonesToFetch()
             guard let zone, session.recovery(forRequest: failure.code) == .report else {
@@ -254,6 +252,22 @@ extension EngineDriver {
             if error.code != .zoneNotFound, error.code != .userDeletedZone {
                 round.zoneErrors[CKRecordZone.ID(zone)] = error
             }
+        }
+    }
+
+    /// Forgets a token. One whose loss the store could not note stays, and expires once more.
+    private func expired(
+        _ zone: ZoneID?, _ failure: SyncFailure, _ error: CKError, _ round: inout FetchRound
+    ) {
+        let isNoted =
+            history?.noteExpiry(of: zone, lastIntactVersion: failure.lastIntactVersion) ?? true
+        guard isNoted else {
+            round.error = error
+            round.isOver = true
+            return
+        }
+        state.update { ledger in
+            if let zone { ledger.zoneTokens[zone] = nil } else { ledger.databaseToken = nil }
         }
     }
 

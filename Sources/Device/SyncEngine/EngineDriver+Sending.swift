@@ -200,14 +200,16 @@ extension EngineDriver {
         state.update { $0.send(changes, askedAt: asked) }
         var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
         var deletes: [CKRecord.ID: Result<Void, any Error>] = [:]
+        var tombstoneTags: [CKRecord.ID: String] = [:]
         do {
-            (saves, deletes) = try await ask(group: round.group) {
+            let answer = try await ask(group: round.group) {
                 try await $0.modifyRecords(
                     saving: batch.recordsToSave, deleting: batch.recordIDsToDelete,
                     deletionTags: batch.deletionTags, savePolicy: .ifServerRecordUnchanged,
-                    atomically: batch.atomicByZone
-                ).results
+                    atomically: batch.atomicByZone)
             }
+            (saves, deletes) = answer.results
+            tombstoneTags = answer.tombstoneTags
         } catch {
             let error = CKError(error)
             if error.code == .limitExceeded, changes.count > 1, changes.count <= room.itemLimit {
@@ -225,7 +227,7 @@ extension EngineDriver {
             for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
             round.fail(error)
         }
-        await recordOutcomes(batch, changes, saves, deletes, &round, engine)
+        await recordOutcomes(batch, changes, (saves, deletes), tombstoneTags, &round, engine)
     }
 
     /// The error of an invalid batch that an app made.
@@ -252,8 +254,7 @@ extension EngineDriver {
 
     private func recordOutcomes(
         _ batch: CKSyncEngine.RecordZoneChangeBatch, _ changes: [PendingChange],
-        _ saves: [CKRecord.ID: Result<CKRecord, any Error>],
-        _ deletes: [CKRecord.ID: Result<Void, any Error>],
+        _ results: CKDatabase.RecordModifications, _ tombstoneTags: [CKRecord.ID: String],
         _ round: inout SendRound, _ engine: CKSyncEngine
     ) async {
         var failures: [CKError?] = []
@@ -262,7 +263,7 @@ extension EngineDriver {
         var deletedRecordIDs: [CKRecord.ID] = []
         var failedDeletes: [CKRecord.ID: CKError] = [:]
         for record in batch.recordsToSave {
-            switch saves[record.recordID] ?? .failure(Self.unanswered) {
+            switch results.saveResults[record.recordID] ?? .failure(Self.unanswered) {
             case .success(let saved):
                 savedRecords.append(saved)
                 failures.append(nil)
@@ -272,7 +273,7 @@ extension EngineDriver {
             }
         }
         for recordID in batch.recordIDsToDelete {
-            switch deletes[recordID] ?? .failure(Self.unanswered) {
+            switch results.deleteResults[recordID] ?? .failure(Self.unanswered) {
             case .success:
                 deletedRecordIDs.append(recordID)
                 failures.append(nil)
@@ -296,7 +297,8 @@ extension EngineDriver {
         session.setHasPendingChanges(state.ledger.hasRecordChanges)
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: savedRecords, failedRecordSaves: failedSaves,
-            deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes)
+            deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes,
+            tombstoneTags: tombstoneTags)
         await tell(.sentRecordZoneChanges(event), engine)
     }
 

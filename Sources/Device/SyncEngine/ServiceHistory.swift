@@ -14,5 +14,6 @@ package protocol ServiceHistory: AnyObject, Sendable {
     /// Notes that the token of a zone, or of the database for nil, has expired, before the engine forgets it.
     ///
     /// - Parameter version: the version that the service and this device share; nil if the service named none.
-    func tokenExpired(of zone: ZoneID?, lastIntactVersion version: Int64?)
+    /// - Returns: whether it is noted; otherwise the engine keeps the token.
+    func noteExpiry(of zone: ZoneID?, lastIntactVersion version: Int64?) -> Bool
 }

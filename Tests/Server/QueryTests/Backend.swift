@@ -1,8 +1,8 @@
-import Foundation
 import StratusQuery
 import StratusRecords
 import StratusStorage
 import StratusTesting
+import TestProcesses
 
 /// Where a test keeps its records.
 enum Backend: CaseIterable, Sendable {
@@ -12,13 +12,8 @@ enum Backend: CaseIterable, Sendable {
     func storage() throws -> any StorageEngine {
         switch self {
         case .memory: SQLiteStorageEngine.inMemory(world: .seeded(7))
-        case .sqlite: try SQLiteStorageEngine(folder: Self.temporaryFolder())
+        case .sqlite: try SQLiteStorageEngine(folder: RunFolder.newFolder())
         }
-    }
-
-    static func temporaryFolder() -> String {
-        FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-query-tests-\(UUID().uuidString)").path
     }
 }
 

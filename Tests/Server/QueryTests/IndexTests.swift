@@ -5,6 +5,7 @@ import StratusRecords
 import StratusSQLite
 import StratusSchema
 import StratusWire
+import TestProcesses
 import Testing
 
 @testable import StratusQuery
@@ -123,8 +124,7 @@ import Testing
 
     /// In a file from before there were indexes, none is readable until all records were read.
     @Test func recordsOlderThanIndexesAreIndexed() async throws {
-        let folder = Backend.temporaryFolder()
-        defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover fails no test
+        let folder = try RunFolder.newFolder()
         let storage = try SQLiteStorageEngine(folder: folder)
         let store = try await store(storage)
         try await IndexManager().prepare(["Hut"], of: Self.plain, in: store)

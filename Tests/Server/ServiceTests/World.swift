@@ -4,6 +4,7 @@ import StratusStorage
 import StratusTesting
 import StratusWire
 import Synchronization
+import TestProcesses
 
 @testable import StratusService
 
@@ -17,9 +18,7 @@ enum Backend: CaseIterable, Sendable {
         case .memory:
             return SQLiteStorageEngine.inMemory(world: .seeded(7))
         case .sqlite:
-            let folder = FileManager.default.temporaryDirectory
-                .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)")
-            return try SQLiteStorageEngine(folder: folder.path)
+            return try SQLiteStorageEngine(folder: RunFolder.newFolder())
         }
     }
 }

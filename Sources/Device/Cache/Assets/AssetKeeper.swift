@@ -27,7 +27,7 @@ actor AssetKeeper {
     /// Assets that the service no longer has, remembered by this process.
     private var missing: Set<String> = []
     private nonisolated let fetching = Mutex(Fetching())
-    private nonisolated let tidying = Mutex(Tidying())
+    private nonisolated let cleanup = Mutex(Cleanup())
 
     init(
         file: CacheFile, databases: [CachedDatabase], settings: AssetSettings,
@@ -183,7 +183,7 @@ actor AssetKeeper {
     // MARK: Going
 
     /// The removal of unused files.
-    private struct Tidying {
+    private struct Cleanup {
         var task: Task<Void, Never>?
         /// Whether there may be files without a row, left by a process that ended, a save that
         /// failed, or a download whose record was removed before it was complete.
@@ -192,14 +192,14 @@ actor AssetKeeper {
     }
 
     /// Notes that a save or download that had created files failed.
-    nonisolated func noteOrphans() { tidying.withLock { $0.hasOrphans = true } }
+    nonisolated func noteOrphans() { cleanup.withLock { $0.hasOrphans = true } }
 
     /// Schedules the removal of unused files after a change.
     nonisolated func noteChange() {
         guard !file.assets.isInMemory else { return }
-        tidying.withLock { tidying in
-            guard tidying.task == nil, !tidying.isEnded else { return }
-            tidying.task = world.startTask("cache assets") { [world, weak self] in
+        cleanup.withLock { cleanup in
+            guard cleanup.task == nil, !cleanup.isEnded else { return }
+            cleanup.task = world.startTask("cache assets") { [world, weak self] in
                 // A cancelled wait removes nothing, as the next line checks.
                 try? await world.timeout(Self.tidySeconds)
                 guard !Task.isCancelled else { return }
@@ -209,7 +209,7 @@ actor AssetKeeper {
     }
 
     private func tidyLater() async {
-        tidying.withLock { $0.task = nil }
+        cleanup.withLock { $0.task = nil }
         do {
             try await tidy()
         } catch {
@@ -223,9 +223,9 @@ actor AssetKeeper {
     func tidy() async throws {
         guard !file.assets.isInMemory else { return }
         let (file, settings) = (file, settings)
-        let hasOrphans = tidying.withLock { tidying in
-            defer { tidying.hasOrphans = false }
-            return tidying.hasOrphans
+        let hasOrphans = cleanup.withLock { cleanup in
+            defer { cleanup.hasOrphans = false }
+            return cleanup.hasOrphans
         }
         var isDone = false
         defer { if !isDone, hasOrphans { noteOrphans() } }
@@ -257,9 +257,9 @@ actor AssetKeeper {
 
     /// Ends the background work.
     nonisolated func end() {
-        let task = tidying.withLock { tidying in
-            tidying.isEnded = true
-            return tidying.task
+        let task = cleanup.withLock { cleanup in
+            cleanup.isEnded = true
+            return cleanup.task
         }
         task?.cancel()
         fetching.withLock { $0.isEnded = true }

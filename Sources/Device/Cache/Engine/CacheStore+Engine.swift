@@ -26,6 +26,9 @@ extension CacheStore {
             try database.execute(
                 sql: "INSERT OR REPLACE INTO flag (database, name, value) VALUES (?, ?, ?)",
                 arguments: [scope.rawValue, Self.stateName, text])
+            if state.hasDatabaseToken {
+                try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
+            }
         }
     }
 
@@ -77,13 +80,13 @@ extension CacheStore {
     /// The records of a zone that wait for its changes; see ``isUnanswered``.
     func unansweredIDs(in zone: ZoneID) throws -> [RecordID] {
         try read { database in
-            guard let row = try self.zone(zone, database) else { return [] }
+            guard let row = try self.zone(zone, database), !isHeld(row) else { return [] }
+            let waits =
+                try "\(Self.isUnanswered) OR \(Self.waitsForDeletion)"
+                + (isAwaited(row, database) ? " OR rounds > 0" : "")
+                + (row.isNew ? " OR isSentAgain" : "")
             return try String.fetchAll(
-                database,
-                sql: """
-                    SELECT name FROM pending
-                    WHERE zone = ? AND (\(Self.isUnanswered) OR \(Self.waitsForDeletion) OR rounds > 0)
-                    """,
+                database, sql: "SELECT name FROM pending WHERE zone = ? AND (\(waits))",
                 arguments: [row.key]
             ).map { RecordID(name: $0, zoneID: zone) }
         }
@@ -92,14 +95,16 @@ extension CacheStore {
     /// The zones whose changes are waited for by what is to be sent.
     func zonesAwaited() throws -> [ZoneID] {
         try read { database in
-            let refused = try ZoneRow.all(
+            let unanswered = Set(try zonesWithUnanswered(database))
+            let others = try ZoneRow.all(
                 where: """
-                    \(isHere) AND state = 1 AND needsFetch
-                        AND id IN (SELECT zone FROM pending WHERE rounds > 0)
-                    ORDER BY id
-                    """, database)
-            let unanswered = try zonesWithUnanswered(database)
-            return unanswered + refused.map(\.id).filter { !unanswered.contains($0) }
+                    \(isHere) AND state = 1 AND id IN
+                        (SELECT zone FROM pending WHERE rounds > 0 OR isSentAgain) ORDER BY id
+                    """, database
+            ).filter { try !unanswered.contains($0.id) && ($0.isNew || isAwaited($0, database)) }
+            // What is held waits for a newer app, whatever is fetched.
+            return try (unanswered.sorted { $0.name < $1.name } + others.map(\.id))
+                .filter { try zone($0, database).map { !isHeld($0) } ?? false }
         }
     }
 
@@ -134,7 +139,7 @@ extension CacheStore {
                         else { continue }
                         if wanted.contains(id), let change = try engineChange(row, zone, database) {
                             walk.begin(at: change)
-                        } else if row.isUnanswered || row.waitsForDeletion {
+                        } else if try waitsForChanges(row, zone, database) {
                             batch.withhold(id)
                         }
                     case .take(let change): batch.take(change)
@@ -161,18 +166,22 @@ extension CacheStore {
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
         // It waits for a newer app, or apart, with its zone; or for the zone's changes.
-        if isHeld(zone) || zone.state == .detached || row.isUnanswered
-            || row.waitsForDeletion
-        {
-            return nil
-        }
-        // Refused, as its record is missing: see `mayBeLost`.
-        if row.change.conflictRounds > 0, row.base != nil, try needsFetch(zone, database) {
+        if try isHeld(zone) || zone.state == .detached || waitsForChanges(row, zone, database) {
             return nil
         }
         // Its files are not at the service, and only the cache's own syncing uploads them.
         if try waitsForUpload(row, database) { return nil }
         return try outgoing(row, zone, database)
+    }
+
+    /// Whether a change must wait until its zone's changes were fetched: also one that was refused as its record is
+    /// missing, and one into a zone that is made anew, where others may have deleted what they sent again.
+    private func waitsForChanges(
+        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+    ) throws -> Bool {
+        if row.isUnanswered || row.waitsForDeletion { return true }
+        if row.isSentAgain, zone.state == .existing, zone.isNew { return true }
+        return try row.change.conflictRounds > 0 && isAwaited(zone, database)
     }
 
     /// What waits for each of these records, and their zones that the service has not.

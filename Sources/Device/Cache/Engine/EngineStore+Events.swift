@@ -41,7 +41,7 @@ extension EngineStore {
                 deleted: changes.deletions.filter { !$0.isInferred }.map {
                     (ZoneID($0.zoneID), ZoneDeletionReason($0.reason))
                 }, doubted: missing))
-        try refreshAll(in: missing, engine)
+        try addMissing(in: missing, engine)
     }
 
     private func fetched(
@@ -87,8 +87,10 @@ extension EngineStore {
             try beginFetch(of: zone, engine)
             cache.observers.tell(try store.endFetchFromEngine(zone))
             // What was lost is to be sent again.
-            try refreshAll(in: [zone], engine)
-        case .zoneNotFound, .userDeletedZone: try store.heardOfMissing(zone)
+            try addMissing(in: [zone], engine)
+        case .zoneNotFound, .userDeletedZone:
+            try store.heardOfMissing(zone)
+            doubt(zone, engine)
         default: return
         }
         state.withLock { $0.fetches[zone] = nil }
@@ -111,14 +113,20 @@ extension EngineStore {
         }
         guard !doubted.isEmpty else { return }
         cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
-        try refreshAll(in: doubted, engine)
+        try addMissing(in: doubted, engine)
     }
 
-    /// Tells the engine of all that waits in some zones.
-    private func refreshAll(in zones: [ZoneID], _ engine: CKSyncEngine) throws {
-        guard !zones.isEmpty else { return }
+    /// Tells the engine of what waits in some zones, as far as it has not heard of it.
+    private func addMissing(in zones: [ZoneID], _ engine: CKSyncEngine) throws {
+        let ids = try zones.flatMap { try store.pendingIDs(in: $0) }
+        guard !ids.isEmpty else { return }
+        let known = Set(engine.state.pendingRecordZoneChanges)
         try refresh(
-            try store.pendingIDs(limit: .max).filter { zones.contains($0.zoneID) }, engine)
+            ids.filter { id in
+                let recordID = CKRecord.ID(id)
+                return !known.contains(.saveRecord(recordID))
+                    && !known.contains(.deleteRecord(recordID))
+            }, engine)
     }
 
     private func sent(
@@ -137,7 +145,9 @@ extension EngineStore {
             guard let system = try RecordSnapshot(record).system else { continue }
             add(RecordID(record.recordID), .saved(system), .confirmed)
         }
-        for id in sent.deletedRecordIDs { add(RecordID(id), .deleted(tag: nil), .confirmed) }
+        for id in sent.deletedRecordIDs {
+            add(RecordID(id), .deleted(tag: sent.tombstoneTags[id]), .confirmed)
+        }
         for failed in sent.failedRecordSaves {
             let failure = SyncFailure(failed.error)
             let server = try failed.error.serverRecord.map { try RecordSnapshot($0) }

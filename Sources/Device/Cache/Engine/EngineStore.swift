@@ -95,7 +95,6 @@ public final class EngineStore: CKSyncEngineDelegate {
     ///
     /// - Throws: SQLite's error.
     public func resume(_ engine: CKSyncEngine) throws {
-        engine.state.history = self
         try claim()
         guard !isHalted else { return try withdraw(from: engine) }
         try cache.migrateRecords()
@@ -109,6 +108,8 @@ public final class EngineStore: CKSyncEngineDelegate {
     // MARK: The delegate
 
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        // An automatic engine may begin before `resume(_:)`; each fetch begins with an event.
+        syncEngine.state.history = self
         do {
             if case .accountChange(let change) = event {
                 try accountChanged(change.changeType, syncEngine)

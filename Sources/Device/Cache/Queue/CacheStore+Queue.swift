@@ -202,7 +202,19 @@ extension CacheStore {
         row.change.conflictRounds += 1
         try update(row, database)
         try needFetch(of: zone, database)
+        try setAwaited(true, zone, database)
         outcome.staleZones.insert(zone.id)
+    }
+
+    private func awaitedName(of zone: ZoneRow) -> String { "awaited/\(zone.key)" }
+
+    /// Whether what was refused waits for the changes of a zone.
+    func isAwaited(_ zone: ZoneRow, _ database: Database) throws -> Bool {
+        try text(named: awaitedName(of: zone), database) != nil
+    }
+
+    func setAwaited(_ isAwaited: Bool, _ zone: ZoneRow, _ database: Database) throws {
+        try setText(isAwaited ? "1" : nil, named: awaitedName(of: zone), database)
     }
 
     func setAside(

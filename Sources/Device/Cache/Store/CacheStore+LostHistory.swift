@@ -45,7 +45,7 @@ extension CacheStore {
             if let lastIntactVersion, let intact {
                 try noteLoss(in: row, database)
                 try noteLostDeletions(in: id, after: lastIntactVersion, database)
-                try forgetSentAgainElsewhere(in: row, database)
+                try forgetSentAgainElsewhere(in: row, after: intact, database)
                 try keepTags(through: intact, of: row, database)
             }
             try database.execute(
@@ -54,14 +54,22 @@ extension CacheStore {
         }
     }
 
-    /// What a newer app had sent again may be lost once more.
-    private func forgetSentAgainElsewhere(in zone: ZoneRow, _ database: Database) throws {
-        try database.execute(
-            sql: """
-                UPDATE pending SET isSentAgain = 0
-                WHERE zone = ? AND isSentAgain AND baseType IS NULL AND name IN
-                    (SELECT name FROM record WHERE zone = ? AND system IS NOT NULL)
-                """, arguments: [zone.key, zone.key])
+    /// What a newer app had sent again after the last intact version is lost once more.
+    private func forgetSentAgainElsewhere(
+        in zone: ZoneRow, after intact: Int64, _ database: Database
+    ) throws {
+        let lost = LostHistory(lastIntactVersion: intact)
+        let names = try String.fetchAll(
+            database,
+            sql: "SELECT name FROM pending WHERE zone = ? AND isSentAgain AND baseType IS NULL",
+            arguments: [zone.key])
+        for name in names {
+            guard let system = try record(name, zone, database)?.system, lost.contains(system),
+                var row = try pending(name, zone, database)
+            else { continue }
+            row.isSentAgain = false
+            try update(row, database)
+        }
     }
 
     /// Nil if no full fetch after an expiry is running, or if the error named no version.

@@ -114,9 +114,11 @@ extension CacheStore {
             try noteProgress(page, of: zone, database)
             if zone.isRefetching { try makeRoom(isFilling: page.moreComing, database) }
             try setToken(page, of: zone, database)
-            outcome.hasUnwantedZone = try deleteEmptied(
-                zone, hasRepeated: !returned.isEmpty, moreComing: page.moreComing, &outcome,
-                database)
+            outcome.hasUnwantedZone =
+                try !page.token.isEmpty
+                && deleteEmptied(
+                    zone, hasRepeated: !returned.isEmpty, moreComing: page.moreComing, &outcome,
+                    database)
             if !page.moreComing { try beginRefetch(zone, &outcome, database) }
         }
     }
@@ -176,6 +178,7 @@ extension CacheStore {
             try heardOfUnanswered(in: zone, database)
         }
         try forgetSentTags(of: zone, database)
+        try setAwaited(false, zone, database)
     }
 
     /// The records of a full fetch in the order of the file's index of names, so that each page of it

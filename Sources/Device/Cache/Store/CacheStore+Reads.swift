@@ -77,6 +77,18 @@ extension CacheStore {
         }
     }
 
+    /// The records of a zone that have a pending change, in the order of the changes.
+    func pendingIDs(in zone: ZoneID) throws -> [RecordID] {
+        try read { database in
+            guard let row = try self.zone(zone, database) else { return [] }
+            return try String.fetchAll(
+                database.cachedStatement(
+                    sql: "SELECT name FROM pending WHERE zone = ? ORDER BY sequence"),
+                arguments: [row.key]
+            ).map { RecordID(name: $0, zoneID: zone) }
+        }
+    }
+
     func fillCounts(_ status: inout CacheStatus) throws {
         let counts = try read { database in
             status.account =

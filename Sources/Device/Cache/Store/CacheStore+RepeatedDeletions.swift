@@ -213,7 +213,8 @@ extension CacheStore {
     /// Deletes a zone again after a fetch of all its changes, when records of it were deleted again and nothing is left.
     /// A zone that came back without records may be a new one, and stays.
     ///
-    /// It keeps its change token: if others save something in it before the deletion is sent, it stays too.
+    /// It keeps its change token: if others save something in it before the deletion is sent, it stays too. With a sync engine
+    /// it stays, empty: the engine cannot ask for that.
     /// - Parameter hasRepeated: whether records were deleted again in this page.
     /// - Returns: whether it is to be deleted.
     func deleteEmptied(

@@ -248,7 +248,10 @@ extension CacheStore {
             }
             try keepDatabaseToken(of: pages, isFull: isFull, database)
             try setFlag(CacheFlag.lastFetch, "\(world.nowMilliseconds())", database)
-            try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
+            // A sync engine's pages come one by one, without a token: see `setEngineState`.
+            if !pages.token.isEmpty {
+                try setFlag(CacheFlag.isDatabaseTokenExpired, nil, database)
+            }
         }
         return (outcome, gone, recreated)
     }
@@ -353,6 +356,7 @@ extension CacheStore {
         try forgetProgress(of: row, database)
         try forgetSentTags(of: row, database)
         try forgetRemaking(of: row, database)
+        try setAwaited(false, row, database)
     }
 
     /// Marks a zone to be created, removes the system fields of its records, and queues them. The

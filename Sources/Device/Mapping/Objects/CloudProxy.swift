@@ -71,7 +71,7 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
         // fails, the save below fails with the same error.
         if isNamed, !mapping.isLocked, !mapping.isIgnored(entity) { _ = try? mapping.name(entity) }
         // No caller waits for the task, so it may also start within a callback of the store.
-        Engagement.$current.withValue(nil) {
+        CurrentWork.$current.withValue(nil) {
             _ = mapping.world.startTask("mapping call") {
                 // The mapping logs the error, and the store gets it in `didSave`.
                 try? await body(mapping)

@@ -18,7 +18,7 @@ extension CloudMapping {
         state.withLock { state in
             guard state.recovery == nil else { return }
             log.debug("connection lost", metadata: ["error": "\(error)"])
-            state.recovery = Engagement.$current.withValue(nil) {
+            state.recovery = CurrentWork.$current.withValue(nil) {
                 world.startTask("mapping recovery") { [weak self] in
                     await self?.recoverByItself(afterSeconds: error.longestRetryAfterSeconds)
                 }

@@ -11,7 +11,7 @@ package struct OwnAccount: Sendable {
 }
 
 /// What a person does with an account of their own, without the operator.
-struct AccountDesk: Sendable {
+struct AccountSelfService: Sendable {
     let accounts: Accounts
     let directory: any Directory
     let settings: ServiceSettings

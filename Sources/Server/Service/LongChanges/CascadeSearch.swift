@@ -153,8 +153,8 @@ struct CascadeSearch: Sendable {
                 cascade: try Cascade(deleting: question.roots, &dependents, limit: limit))
             answer.refused = try answer.cascade.dropHeld(&dependents, operations: operations)
             return answer
-        } catch is Dependents.Entangled {
-            return CascadeAnswer(cascade: Cascade(), isEntangled: true)
+        } catch is Dependents.TooManyQuestions {
+            return CascadeAnswer(cascade: Cascade(), isOverLimit: true)
         }
     }
 

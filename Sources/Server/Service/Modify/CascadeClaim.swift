@@ -15,10 +15,10 @@ struct CascadeAnswer: Sendable {
     /// The named records that cannot be deleted, because another record needs one that would be deleted with them.
     var refused: Set<RecordKey> = []
     /// Whether answering would need too many reads.
-    var isEntangled = false
+    var isOverLimit = false
 
     /// Whether some of the named records stay.
-    var hasRefused: Bool { !refused.isEmpty || !cascade.tooLarge.isEmpty || isEntangled }
+    var hasRefused: Bool { !refused.isEmpty || !cascade.tooLarge.isEmpty || isOverLimit }
 }
 
 /// A deletion removes more than one transaction may search for; the transaction has changed nothing.

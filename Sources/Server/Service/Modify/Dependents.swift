@@ -4,7 +4,7 @@ import StratusStorage
 /// The records that depend on a record after a request's saves: as stored, except for the records that the request
 /// saves, which depend on what they are saved with.
 struct Dependents {
-    enum Bond: Hashable {
+    enum Dependency: Hashable {
         case child
         case deleteSelf
         case validate
@@ -22,7 +22,7 @@ struct Dependents {
 
     struct Question: Hashable {
         var target: RecordKey
-        var bond: Bond
+        var dependency: Dependency
     }
 
     /// The stored answers, each read once, since a chain may need many rounds.
@@ -56,7 +56,7 @@ struct Dependents {
     private var saving: [Question: [RecordKey]] = [:]
 
     /// Too many questions were asked.
-    struct Entangled: Error {}
+    struct TooManyQuestions: Error {}
 
     init(
         reader: any StoreReader, stored: StoredRecords, claim: String?, questions: Int
@@ -103,9 +103,9 @@ struct Dependents {
         saved = Set(saves.lazy.map(\.key))
         saving = [:]
         for save in saves {
-            func add(_ target: String, _ bond: Bond) {
+            func add(_ target: String, _ dependency: Dependency) {
                 let key = RecordKey(zoneName: save.key.zoneName, name: target)
-                saving[Question(target: key, bond: bond), default: []].append(save.key)
+                saving[Question(target: key, dependency: dependency), default: []].append(save.key)
             }
             if let parent = save.parent { add(parent, .child) }
             for reference in save.references {
@@ -117,18 +117,20 @@ struct Dependents {
     /// The saves that refer to each target with DELETE_SELF, in the request's order.
     var savedSources: [(target: RecordKey, holders: [RecordKey])] {
         saving.compactMap { question, holders in
-            question.bond == .deleteSelf ? (question.target, holders) : nil
+            question.dependency == .deleteSelf ? (question.target, holders) : nil
         }
         // Sorted, so that the refusals are the same every time where a record refers to several targets.
         .sorted { $0.target.name < $1.target.name }
     }
 
     /// - Parameter limit: how many stored records to read; those of the request are all returned.
-    /// - Throws: ``Entangled``, and what the store throws.
-    mutating func of(_ target: RecordKey, _ bond: Bond, limit: Int) throws -> [RecordKey] {
+    /// - Throws: ``TooManyQuestions``, and what the store throws.
+    mutating func of(_ target: RecordKey, _ dependency: Dependency, limit: Int) throws
+        -> [RecordKey]
+    {
         questions -= 1
-        guard questions >= 0 else { throw Entangled() }
-        let question = Question(target: target, bond: bond)
+        guard questions >= 0 else { throw TooManyQuestions() }
+        let question = Question(target: target, dependency: dependency)
         // The saved records are answered from the request: they do not count towards the limit.
         let names = try stored(question, limit: limit + saved.count)
         let added = saving[question] ?? []
@@ -177,7 +179,7 @@ struct Dependents {
         guard let zone = zones[question.target.zoneName]?.key else { return [] }
         let name = question.target.name
         let names =
-            switch question.bond {
+            switch question.dependency {
             case .child: try reader.children(of: name, in: zone, limit: limit)
             case .deleteSelf:
                 try writable(

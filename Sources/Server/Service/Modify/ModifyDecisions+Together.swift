@@ -29,12 +29,12 @@ extension ModifyDecisions {
             for _ in 0..<Self.rounds {
                 if try decideRound(isAtomic: isAtomic, &dependents) { return }
             }
-        } catch is Dependents.Entangled {
+        } catch is Dependents.TooManyQuestions {
             // Refused below, like a request that needs too many rounds.
         }
         cascade = Cascade()
         for item in plan.items {
-            if case .ready(let operation) = item { fail(operation.key, .entangled) }
+            if case .ready(let operation) = item { fail(operation.key, .tooManyDependents) }
         }
     }
 
@@ -82,7 +82,7 @@ extension ModifyDecisions {
         let question = CascadeQuestion(
             roots: roots, saves: saves(), access: stored.rights.mapValues(\.access))
         if let known = claim?.answers[question] {
-            if known.isEntangled { throw Dependents.Entangled() }
+            if known.isOverLimit { throw Dependents.TooManyQuestions() }
             return known
         }
         dependents.setSaves(question.saves)

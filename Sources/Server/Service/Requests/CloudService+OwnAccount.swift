@@ -3,8 +3,8 @@ import StratusStorage
 
 /// What a person does with an account of their own, on its page.
 extension CloudService {
-    private var desk: AccountDesk {
-        AccountDesk(
+    private var selfService: AccountSelfService {
+        AccountSelfService(
             accounts: accounts, directory: components.directory, settings: settings,
             signerSource: components.signerSource, watch: pipeline.watch)
     }
@@ -18,41 +18,41 @@ extension CloudService {
     ///
     /// - Throws: ``SignInRefusal``.
     package func openAccount(_ form: SignInForm, secret: String) async throws -> OwnAccount {
-        try await desk.open(form, secret: secret)
+        try await selfService.open(form, secret: secret)
     }
 
     /// The account that a page's form belongs to.
     ///
     /// - Throws: ``SignInRefusal``.
     package func account(proof: String, secret: String) async throws -> OwnAccount {
-        try await desk.account(proof: proof, secret: secret)
+        try await selfService.account(proof: proof, secret: secret)
     }
 
     package func endSession(_ identifier: String, of account: OwnAccount) async throws {
-        try await desk.endSession(identifier, of: account)
+        try await selfService.endSession(identifier, of: account)
     }
 
     /// Changes the account's password, checking the current one; all sessions end.
     package func changePassword(
         of account: OwnAccount, to password: String, _ form: SignInForm, secret: String
     ) async throws -> OwnAccount {
-        try await desk.changePassword(of: account, to: password, form, secret: secret)
+        try await selfService.changePassword(of: account, to: password, form, secret: secret)
     }
 
     package func recoveryCode(of account: OwnAccount) async throws -> String? {
-        try await desk.recoveryCode(of: account)
+        try await selfService.recoveryCode(of: account)
     }
 
     /// Sets a new password by the account's recovery code; all sessions end.
     package func recover(
         _ form: SignInForm, code: String, secret: String
     ) async throws -> OwnAccount {
-        try await desk.recover(form, code: code, secret: secret)
+        try await selfService.recover(form, code: code, secret: secret)
     }
 
     /// Deletes the account with its data, after checking its password.
     package func delete(_ account: OwnAccount, _ form: SignInForm) async throws {
-        try await desk.confirm(account, form)
+        try await selfService.confirm(account, form)
         try await deleteAccount(of: account.user)
     }
 

@@ -179,7 +179,7 @@ extension ServiceError {
         "The record that a DELETE_SELF reference names has as many such references as it may have.")
     static let tooManyReferences = overLimit(
         "The record has more references with an action than a record may have.")
-    static let entangled = overLimit(
+    static let tooManyDependents = overLimit(
         "The request's operations depend on each other in too many ways; send fewer at a time.")
     static let cascadeTooLarge = overLimit(
         "More records would be deleted with this one than one request may; delete some first.")

@@ -81,13 +81,60 @@ import Testing
         try await expect(["a": "1", "b": "1", "new": "1"], on: phone, tablet)
     }
 
-    @Test func deletedRecordThatTheCopyHasStaysDeleted() async throws {
+    /// - Parameter isFetched: whether the deletion is more than acknowledged.
+    @Test(arguments: [false, true])
+    func deletedRecordThatTheCopyHasStaysDeleted(isFetched: Bool) async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("b")
-        for device in [phone, tablet, phone] { try await device.sync() }
+        if isFetched {
+            for device in [phone, tablet, phone] { try await device.sync() }
+        } else {
+            try await phone.engine.sendChanges()
+        }
         try await cloud.restore(copy)
-        try await expect(["a": "1"], on: tablet, phone)
+        try await expect(["a": "1"], on: phone, tablet)
+    }
+
+    /// The phone has a change tag of the zone that was lost, and no token of it.
+    @Test func zoneThatWasNeverFetchedIsFetchedAfterALoss() async throws {
+        let cloud = RestorableCloud()
+        let (phone, tablet) = (try await cloud.device(), try await cloud.device())
+        try phone.save("a", "1")
+        try await phone.engine.sendChanges()
+        let copy = try cloud.copy()
+        try phone.save("b", "1")
+        try await phone.engine.sendChanges()
+        try await cloud.restore(copy)
+        try await expect(["a": "1", "b": "1"], on: phone, tablet)
+    }
+
+    /// Neither has the copy the zone, nor the phone a token of the database that is later than it.
+    @Test func zoneThatTheTokenDoesNotCoverIsMadeAnew() async throws {
+        let cloud = RestorableCloud()
+        let phone = try await cloud.device()
+        try await phone.sync()
+        let copy = try cloud.copy()
+        try phone.save("a", "1")
+        try await phone.engine.sendChanges()
+        try await cloud.restore(copy)
+        let tablet = try await cloud.device()
+        try await expect(["a": "1"], on: phone, tablet)
+    }
+
+    /// Others save in a zone that the phone deleted and emptied again: it stays.
+    @Test func zoneThatCameBackKeepsWhatOthersSaveInIt() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        let copy = try cloud.copy()
+        try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
+        try phone.store.resume(phone.engine)
+        for device in [phone, phone] { try await device.sync() }
+        try await cloud.restore(copy)
+        for device in [phone, tablet] { try await device.sync() }
+        try tablet.save("n", "1")
+        try await tablet.sync()
+        try phone.restart()
+        try await expect(["n": "1"], on: phone, tablet)
     }
 
     /// What was deleted before the copy, while the tablet was off, is no loss.

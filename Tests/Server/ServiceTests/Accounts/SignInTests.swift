@@ -3,6 +3,7 @@ import StratusRecords
 import StratusService
 import StratusStorage
 import StratusWire
+import TestProcesses
 import Testing
 
 /// The counter: accounts with passwords, sign-up, sign-in and sessions.
@@ -250,8 +251,7 @@ import Testing
     }
 
     @Test func tokenRevokedByCommandIsRefusedWithinASecond() async throws {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
+        let folder = try RunFolder.newFolder()
         let world = World(try SQLiteStorageEngine(folder: folder), isForDevelopment: false)
         let token = try await world.service.accounts.createAPIToken(
             for: world.address, name: "app")

@@ -3,6 +3,7 @@ import GRDB
 import StratusRecords
 import StratusStorage
 import StratusWire
+import TestProcesses
 import Testing
 
 @testable import StratusService
@@ -21,9 +22,7 @@ import Testing
         private(set) var ida: Person
 
         init(count: Int = 80, isStepped: Bool = true) async throws {
-            folder =
-                FileManager.default.temporaryDirectory.path + "/stratus-cascade-"
-                + UUID().uuidString
+            folder = try RunFolder.newFolder()
             storage = try SQLiteStorageEngine(folder: folder)
             limits = .inSmallSteps
             world = World(storage, limits: limits, startsLongChanges: false)

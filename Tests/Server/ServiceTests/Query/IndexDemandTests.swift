@@ -4,6 +4,7 @@ import StratusSQLite
 import StratusTesting
 import StratusWire
 import Synchronization
+import TestProcesses
 import Testing
 
 @testable import StratusService
@@ -33,9 +34,7 @@ import Testing
     func saveWritesOnlyTheIndexesThatQueriesAskedFor(
         _ environment: ContainerEnvironment
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("stratus-service-tests-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover fails no test
+        let folder = try RunFolder.newFolder()
         let storage = try SQLiteStorageEngine(folder: folder)
         if environment == .production {
             let developer = try await World(storage).person("alice")

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The mapping's current work while it calls the store. A callback that waited for that work would
 /// deadlock.
-final class Engagement: Sendable {
+final class CurrentWork: Sendable {
     enum Work {
         case syncing
         /// Holds the queues of types.
@@ -10,11 +10,11 @@ final class Engagement: Sendable {
     }
 
     /// Also set in tasks that a callback starts, until the work is over.
-    @TaskLocal static var current: Engagement?
+    @TaskLocal static var current: CurrentWork?
 
     private let mapping: ObjectIdentifier
     private let work: Work
-    private let outer: Engagement?
+    private let outer: CurrentWork?
     private let isOver = Mutex(false)
 
     init(_ mapping: CloudMapping, _ work: Work) {
@@ -38,11 +38,11 @@ final class Engagement: Sendable {
 extension CloudMapping {
     /// Runs a body for which other calls of this mapping wait.
     func engaged<Value>(
-        in work: Engagement.Work, _ body: () async throws -> Value
+        in work: CurrentWork.Work, _ body: () async throws -> Value
     ) async rethrows -> Value {
-        let engagement = Engagement(self, work)
-        defer { engagement.end() }
-        return try await Engagement.$current.withValue(engagement) { try await body() }
+        let current = CurrentWork(self, work)
+        defer { current.end() }
+        return try await CurrentWork.$current.withValue(current) { try await body() }
     }
 
     /// Runs a body with exclusive access to these types.
@@ -53,8 +53,8 @@ extension CloudMapping {
     }
 
     /// - Throws: ``MappingError`` `insideCallback`.
-    func refuseCallback(from works: Engagement.Work..., sentence: String) throws {
-        guard let current = Engagement.current, current.isIn(works, of: self) else { return }
+    func refuseCallback(from works: CurrentWork.Work..., sentence: String) throws {
+        guard let current = CurrentWork.current, current.isIn(works, of: self) else { return }
         throw MappingError(.insideCallback, sentence)
     }
 }

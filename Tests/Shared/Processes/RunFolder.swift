@@ -1,0 +1,22 @@
+import Foundation
+
+/// A folder that is gone when the test run's process ends, for what is open until then.
+package enum RunFolder {
+    private static let path: String = {
+        let path = NSTemporaryDirectory() + "stratus-run-" + UUID().uuidString
+        atexit {
+            // A leftover in the temporary folder fails no test.
+            try? FileManager.default.removeItem(atPath: RunFolder.path)
+        }
+        return path
+    }()
+
+    /// The path of a new, empty folder in it.
+    package static func newFolder() throws -> String {
+        let folder = path + "/" + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        return folder
+    }
+}
