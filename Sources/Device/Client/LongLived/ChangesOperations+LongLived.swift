@@ -80,7 +80,8 @@ extension CKFetchRecordZoneChangesOperation: LongLivedOperation {
                 return .deleted(
                     CKDatabase.RecordZoneChange.Deletion(
                         recordID: fetched.item,
-                        recordType: deletedTypes.indices.contains(place) ? deletedTypes[place] : ""))
+                        recordType: deletedTypes.indices.contains(place) ? deletedTypes[place] : "")
+                )
             }
         }
         return Page(

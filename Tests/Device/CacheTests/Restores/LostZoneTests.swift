@@ -188,6 +188,35 @@ import Testing
         }
     }
 
+    /// The phone has fetched nothing since the tablet deleted a zone, but has made another one, which the copy has not.
+    @Test func zoneDeletedBeforeTheCopyStaysDeletedThoughAnotherOneIsLost() async throws {
+        try await folder.run("phone") { phone in
+            try phone.save("other", "1", zone: Self.other)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone")
+        try await folder.run("tablet") { tablet in
+            try await tablet.deleteZone(Self.other)
+            try await tablet.sync()
+        }
+        try folder.takeCopy()
+        try await folder.run("phone") { cloud in
+            cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
+        } _: { phone in
+            try phone.save("a", "1")
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+        }
+        try folder.restore()
+        try await folder.sync("phone", "tablet")
+        for device in ["phone", "tablet"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts() == ["a": "1"], "\(device)")
+                #expect(try cache.texts(zone: Self.other).isEmpty, "\(device)")
+            }
+        }
+    }
+
     /// Nothing else is in the zone: what the phone knows of it is the deletion alone.
     @Test(arguments: [false, true])
     func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
