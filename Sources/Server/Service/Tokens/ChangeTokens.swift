@@ -146,7 +146,8 @@ struct ChangeTokens {
             if common != known.version { lost = min(lost ?? common, common) }
         }
         guard let lost else { return token }
-        throw ServiceError.expiredChangeToken(lastIntactVersion: max(token?.version ?? 0, lost))
+        // Not later than the token: which zones were deleted after it the device does not know, and asks for.
+        throw ServiceError.expiredChangeToken(lastIntactVersion: min(token?.version ?? lost, lost))
     }
 
     private func isFresh(_ token: ChangeToken) -> Bool {
