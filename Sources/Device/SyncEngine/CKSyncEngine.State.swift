@@ -139,6 +139,9 @@ extension CKSyncEngine {
         /// How often the database's changes were fetched to their end since the engine was created.
         package var databaseFetchCount: Int { content.withLock { $0.databaseFetchCount } }
 
+        /// Forgets how far a zone was fetched: the next fetch of it begins at its beginning.
+        package func forget(_ zone: ZoneID) { update { $0.forget(zone) } }
+
         func noteDatabaseFetched() {
             content.withLock { $0.databaseFetchCount += 1 }
         }

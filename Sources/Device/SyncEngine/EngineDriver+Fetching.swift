@@ -239,9 +239,15 @@ extension EngineDriver {
         var failure = SyncFailure(error)
         // Without a sent token, or change tags, the error cannot mean that one expired.
         if failure.code == .changeTokenExpired, !hadToken { failure.code = .serverRejectedRequest }
+        if failure.code == .changeTokenExpired,
+            history?.noteExpiry(of: zone, lastIntactVersion: failure.lastIntactVersion) == false
+        {
+            // The token stays, and is tried again after a pause.
+            failure.code = .serviceUnavailable
+        }
         switch session.failed(failure, at: now) {
-        case .dropDatabaseToken: expired(nil, failure, error, &round)
-        case .dropZoneToken(let zone): expired(zone, failure, error, &round)
+        case .dropDatabaseToken: state.update { $0.databaseToken = nil }
+        case .dropZoneToken(let zone): state.update { $0.zoneTokens[zone] = nil }
         case nil, .zonePurged, .setAsideBatch:
             noteZonesToFetch()
             guard let zone, session.recovery(forRequest: failure.code) == .report else {
@@ -252,22 +258,6 @@ extension EngineDriver {
             if error.code != .zoneNotFound, error.code != .userDeletedZone {
                 round.zoneErrors[CKRecordZone.ID(zone)] = error
             }
-        }
-    }
-
-    /// Forgets a token. One whose loss the store could not note stays, and expires once more.
-    private func expired(
-        _ zone: ZoneID?, _ failure: SyncFailure, _ error: CKError, _ round: inout FetchRound
-    ) {
-        let isNoted =
-            history?.noteExpiry(of: zone, lastIntactVersion: failure.lastIntactVersion) ?? true
-        guard isNoted else {
-            round.error = error
-            round.isOver = true
-            return
-        }
-        state.update { ledger in
-            if let zone { ledger.zoneTokens[zone] = nil } else { ledger.databaseToken = nil }
         }
     }
 

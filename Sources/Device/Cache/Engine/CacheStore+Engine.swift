@@ -92,6 +92,11 @@ extension CacheStore {
         }
     }
 
+    /// Whether the service has lost history of the database, and not all of it was fetched since.
+    func isDatabaseTokenExpired() throws -> Bool {
+        try read { try flag(CacheFlag.isDatabaseTokenExpired, $0) != nil }
+    }
+
     /// The zones whose changes are waited for by what is to be sent.
     func zonesAwaited() throws -> [ZoneID] {
         try read { database in

@@ -21,6 +21,7 @@ extension EngineStore {
             where RecoveryAction.forZone(failed.error.code) == .setAside {
                 refused[ZoneID(failed.zone.zoneID)] = SyncFailure(failed.error)
             }
+            forgetDoubts(sent.savedZones.map { ZoneID($0.zoneID) })
             cache.observers.tell(
                 try store.zonesModified(
                     created: sent.savedZones.map { ZoneID($0.zoneID) },
@@ -34,14 +35,18 @@ extension EngineStore {
     private func fetched(
         _ changes: CKSyncEngine.Event.FetchedDatabaseChanges, _ engine: CKSyncEngine
     ) throws {
-        let missing = changes.deletions.filter(\.isInferred).map { ZoneID($0.zoneID) }
+        let isLost = try store.isDatabaseTokenExpired()
+        let missing = changes.deletions.filter { $0.isInferred && isLost }
+            .map { ZoneID($0.zoneID) }
+        let changed = changes.modifications.map { ZoneID($0.zoneID) }
+        let deleted = changes.deletions.filter { !$0.isInferred || !isLost }
         cache.observers.tell(
             try store.applyFromEngine(
-                changed: changes.modifications.map { ZoneID($0.zoneID) },
-                deleted: changes.deletions.filter { !$0.isInferred }.map {
-                    (ZoneID($0.zoneID), ZoneDeletionReason($0.reason))
-                }, doubted: missing))
-        try addMissing(in: missing, engine)
+                changed: changed,
+                deleted: deleted.map { (ZoneID($0.zoneID), ZoneDeletionReason($0.reason)) },
+                doubted: missing))
+        forgetDoubts(changed + deleted.map { ZoneID($0.zoneID) })
+        try refresh(try missing.flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
     private func fetched(
@@ -86,8 +91,9 @@ extension EngineStore {
         case nil:
             try beginFetch(of: zone, engine)
             cache.observers.tell(try store.endFetchFromEngine(zone))
+            forgetDoubts([zone])
             // What was lost is to be sent again.
-            try addMissing(in: [zone], engine)
+            try addMissing(in: zone, engine)
         case .zoneNotFound, .userDeletedZone:
             try store.heardOfMissing(zone)
             doubt(zone, engine)
@@ -103,6 +109,13 @@ extension EngineStore {
         state.withLock { $0.zonesInDoubt[zone] = count }
     }
 
+    /// These zones are there, or are known to be deleted.
+    private func forgetDoubts(_ zones: [ZoneID]) {
+        state.withLock { state in
+            for zone in zones { state.zonesInDoubt[zone] = nil }
+        }
+    }
+
     /// A missing zone that nobody is known to have deleted is made again, with what is here of it.
     private func decideDoubts(_ engine: CKSyncEngine) throws {
         let count = engine.state.databaseFetchCount
@@ -113,12 +126,14 @@ extension EngineStore {
         }
         guard !doubted.isEmpty else { return }
         cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
-        try addMissing(in: doubted, engine)
+        // The zone that is made again is fetched from its beginning.
+        for zone in doubted { engine.state.forget(zone) }
+        try refresh(try doubted.flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
-    /// Tells the engine of what waits in some zones, as far as it has not heard of it.
-    private func addMissing(in zones: [ZoneID], _ engine: CKSyncEngine) throws {
-        let ids = try zones.flatMap { try store.pendingIDs(in: $0) }
+    /// Tells the engine of what waits in a zone, as far as it has not heard of it.
+    private func addMissing(in zone: ZoneID, _ engine: CKSyncEngine) throws {
+        let ids = try store.pendingIDs(in: zone)
         guard !ids.isEmpty else { return }
         let known = Set(engine.state.pendingRecordZoneChanges)
         try refresh(

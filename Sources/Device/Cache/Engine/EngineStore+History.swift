@@ -3,7 +3,7 @@ import StratusSyncEngine
 
 /// What a restore of the service lost is found as by the cache's own syncing.
 ///
-/// Where the file cannot be read, no newer state of the engine is kept, so that the next one asks again.
+/// Where the file cannot be read, no newer state of the engine is kept.
 extension EngineStore: ServiceHistory {
     package func knownChangeTags(of zone: ZoneID) -> [String] {
         attempt { try store.sentTags(of: zone) } ?? []

@@ -254,6 +254,20 @@ extension CacheStore {
         "deletedGeneration/\(id.ownerName)/\(id.name)"
     }
 
+    /// The deletions of a page that are those of former zones: this device knew of them when it made the zones that it has
+    /// now. After a loss they are named once more.
+    func deletionsKnown(in page: DatabasePage, _ database: Database) throws -> Set<ZoneID> {
+        var known: Set<ZoneID> = []
+        for (id, _) in page.deleted {
+            guard let generation = page.generations[id], try zone(id, database)?.state == .existing,
+                let deleted = try text(named: deletedGenerationName(of: id), database)?
+                    .split(separator: " ").first.flatMap({ Int64($0) }), generation <= deleted
+            else { continue }
+            known.insert(id)
+        }
+        return known
+    }
+
     private func remakingName(of row: ZoneRow) -> String { "remade/\(row.key)" }
 
     func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {

@@ -199,7 +199,8 @@ extension CacheStore {
         var recreated: [ZoneID] = []
         let outcome = try write { database, outcome in
             try checkUser(database)
-            for (id, reason) in pages.deleted {
+            let known = try deletionsKnown(in: pages, database)
+            for (id, reason) in pages.deleted where !known.contains(id) {
                 guard let row = try zone(id, database), row.state != .wanted else { continue }
                 // It was created again since and must still be fetched as a whole.
                 if row.state == .existing, row.isNew, pages.changed.contains(id) { continue }
@@ -227,7 +228,7 @@ extension CacheStore {
                 ).execute(arguments: [row.key])
                 try setGeneration(pages.generations[id], of: row, database)
             }
-            let named = Set(pages.changed).union(pages.deleted.map(\.zone))
+            let named = Set(pages.changed).union(pages.deleted.map(\.zone)).subtracting(known)
             try fetchZonesAhead(butFor: named, database)
             for row in try absentZones(isFull: isFull, doubted: doubted, database)
             where !named.contains(row.id) && !row.id.isDefault {

@@ -7,7 +7,7 @@ package struct DatabaseChangesPage: Sendable {
     package var changed: [CKRecordZone.ID] = []
     package var deleted:
         [(zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason)] = []
-    /// How often each changed zone was created, if the service says so.
+    /// How often each changed zone, or each deleted one until then, was created, if the service says so.
     package var generations: [CKRecordZone.ID: Int64] = [:]
     package var token: CKServerChangeToken
     package var moreComing: Bool
@@ -68,8 +68,9 @@ extension DatabaseSession {
         for result in answer.zones {
             switch result {
             case .success(let zone) where zone.isDeleted == true:
-                page.deleted.append(
-                    (reader.zoneID(zone.zoneID), .init(wireWord: zone.deletionReason)))
+                let id = reader.zoneID(zone.zoneID)
+                page.deleted.append((id, .init(wireWord: zone.deletionReason)))
+                page.generations[id] = zone.generation
             case .success(let zone):
                 let id = reader.zoneID(zone.zoneID)
                 page.changed.append(id)

@@ -217,6 +217,34 @@ import Testing
         }
     }
 
+    /// The phone has deleted a zone and made it again, without fetching; the copy has the deletion alone.
+    @Test func zoneMadeAgainThatTheCopyHasDeletedIsMadeOnceMore() async throws {
+        func run(_ change: (CloudCache) async throws -> Void) async throws {
+            try await folder.run("phone") { cloud in
+                cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
+            } _: { phone in
+                try await change(phone)
+                await #expect(throws: CacheError.self) { try await phone.sync() }
+            }
+        }
+        try await folder.run("phone") { phone in
+            try phone.save("other", "1", zone: Self.other)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet", "phone")
+        try await run { try await $0.deleteZone(Self.other) }
+        try folder.takeCopy()
+        try await run { try $0.save("new", "1", zone: Self.other) }
+        try folder.restore()
+        try await folder.sync("phone", "tablet")
+        for device in ["phone", "tablet"] {
+            try await folder.run(device) { cache in
+                try await cache.sync()
+                #expect(try cache.texts(zone: Self.other) == ["new": "1"], "\(device)")
+            }
+        }
+    }
+
     /// Nothing else is in the zone: what the phone knows of it is the deletion alone.
     @Test(arguments: [false, true])
     func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
