@@ -4,7 +4,7 @@ import StratusTesting
 import Testing
 
 /// What code bases do with subscriptions, and with the pushes that come of them.
-@Suite(.timeLimit(.minutes(5))) struct SubscriptionCodeTests {
+@Suite(.timeLimit(.minutes(20))) struct SubscriptionCodeTests {
     private static let notes = "iCloud.org.example.Notes"
     private let cloud = TestCloud()
     private let zoneID = CKRecordZone.ID(zoneName: "Notes")

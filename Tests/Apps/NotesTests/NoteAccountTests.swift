@@ -5,7 +5,7 @@ import StratusWire
 import Testing
 
 /// Who is signed in on a device, and whose note it shows.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NoteAccountTests {
     @Test func signOutRemovesAndSignInRestores() async throws {
         let world = try NotesWorld()

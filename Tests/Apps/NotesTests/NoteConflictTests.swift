@@ -5,7 +5,7 @@ import StratusWire
 import Testing
 
 /// Two devices that changed the note, and apps of two ages.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NoteConflictTests {
     @Test(arguments: [true, false])
     func laterEditWinsInEitherOrder(laterFirst: Bool) async throws {

@@ -6,7 +6,7 @@ import StratusWire
 import Testing
 
 /// Without the service, and when it says no.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NoteOfflineTests {
     @Test func offlineEditsGoUpLater() async throws {
         let world = try NotesWorld()

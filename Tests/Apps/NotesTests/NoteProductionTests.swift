@@ -6,7 +6,7 @@ import StratusTesting
 import Testing
 
 /// The app in production, where nothing comes into being by a save.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NoteProductionTests {
     @Test func appRunsOnItsDeployedSchema() async throws {
         let world = try NotesWorld()

@@ -5,7 +5,7 @@ import StratusWire
 import Testing
 
 /// One note on the devices of one person, at a service that does what it should.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NoteTests {
     private let recordID = CKRecord.ID(
         recordName: "note", zoneID: CKRecordZone(zoneName: "note-zone").zoneID)

@@ -11,7 +11,7 @@ import TestProcesses
 import Testing
 
 /// The app in production, where nothing comes into being by a save.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ProductionTests {
     private static let identifier = "iCloud.org.example.Shopping"
     private static let day: Int64 = 86_400_000

@@ -5,7 +5,7 @@ import StratusClient
 import Testing
 
 /// The lists of one account on several devices, over the real service in this process.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ShoppingStoreTests {
     private let world: ShoppingWorld
 

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// How a change comes to sight elsewhere, by what happens and not by how long it takes: nobody asks again and again.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SightTests {
     private let world: ShoppingWorld
 

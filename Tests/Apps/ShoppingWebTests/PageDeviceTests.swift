@@ -4,7 +4,7 @@ import ShoppingWeb
 import Testing
 
 /// What pages show of a device and what they can ask for.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PageDeviceTests {
     private let world: PageWorld
 

@@ -6,7 +6,7 @@ import ShoppingWeb
 import Testing
 
 /// The page over real sockets, and what others on this machine and in the browser may try.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct PageServerTests {
     private let world: PageWorld
 

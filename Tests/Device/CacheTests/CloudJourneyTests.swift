@@ -171,7 +171,7 @@ import Testing
         #expect(try tablet.texts() == ["b": "new"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func notificationBringsChangeToRunningLoop() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await CloudDevice.pair(cloud, ["first": "1"])

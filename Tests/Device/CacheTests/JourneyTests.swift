@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Two devices and a cloud.
-@Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {
+@Suite(.timeLimit(.minutes(20))) struct TwoDeviceTests {
     @Test func savedRecordsReachOtherDevice() async throws {
         let cloud = RealService()
         let phone = try Device(cloud, settings: .smallBatches)

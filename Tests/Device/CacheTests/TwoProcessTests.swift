@@ -25,7 +25,7 @@ import Testing
             changes: [Field(name: "text", value: .string(text))])
     }
 
-    @Test(.timeLimit(.minutes(5))) func writesOfAnotherProcessAreSeenAndSent() async throws {
+    @Test(.timeLimit(.minutes(20))) func writesOfAnotherProcessAreSeenAndSent() async throws {
         defer { remove() }
         let cloud = RealService()
         let cache = try open(cloud)
@@ -45,7 +45,7 @@ import Testing
         try cache.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func otherProcessHearsOfWhatIsFetchedAndSaved() async throws {
+    @Test(.timeLimit(.minutes(20))) func otherProcessHearsOfWhatIsFetchedAndSaved() async throws {
         defer { remove() }
         let cloud = RealService()
         let tablet = try Device(cloud)
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The kernel lets go of a lock, whatever its process was doing.
-    @Test(.timeLimit(.minutes(5))) func killedProcessLeavesItsTurn() async throws {
+    @Test(.timeLimit(.minutes(20))) func killedProcessLeavesItsTurn() async throws {
         defer { remove() }
         let cloud = RealService()
         let peer = try Peer(path)
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// What the syncing process cannot do, it says.
-    @Test(.timeLimit(.minutes(5))) func syncElsewhereThatFailsThrows() async throws {
+    @Test(.timeLimit(.minutes(20))) func syncElsewhereThatFailsThrows() async throws {
         defer { remove() }
         let peer = try Peer(path)
         defer { peer.end() }

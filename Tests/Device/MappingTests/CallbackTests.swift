@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What an app may ask for inside the callbacks of its store.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CallbackTests {
     let cloud = TestCloud()
 

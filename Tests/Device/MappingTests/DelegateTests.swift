@@ -37,7 +37,7 @@ private final class OwnStore: CloudStore {
 }
 
 /// The finished callback of a sync: raw records, deleted objects with their types, and `finish`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct DelegateTests {
     static let scopes = [CKDatabase.Scope.private, .public]
     let cloud = TestCloud()

@@ -9,7 +9,7 @@ import TestSeeds
 import Testing
 
 /// Large and cyclic graphs, deletions that race saves, long absence.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct GraphTests {
     static let isLong = ProcessInfo.processInfo.environment["STRATUS_LONG"] != nil
 

@@ -5,7 +5,7 @@ import StratusTesting
 import Testing
 
 /// Objects whose records are here before what they refer to.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct LateTargetTests {
     let cloud = TestCloud()
 

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What goes beyond the document: live objects, undo, rows of SQLite tables.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct LiveObjectTests {
     let cloud = TestCloud()
 

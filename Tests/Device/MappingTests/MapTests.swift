@@ -9,7 +9,7 @@ import Testing
 @testable import StratusMapping
 
 /// Maps: what they do to fields, and what is wrong with them at setup.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MapTests {
     let cloud = TestCloud()
 

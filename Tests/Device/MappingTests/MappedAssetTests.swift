@@ -5,7 +5,7 @@ import StratusTesting
 import Testing
 
 /// Files of mapped objects.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MappedAssetTests {
     let cloud = TestCloud()
 

@@ -6,7 +6,7 @@ import StratusTesting
 import Testing
 
 /// The mapping over a cache.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MappedCacheTests {
     /// A device whose mapping is over a cache, in a folder of its own.
     private final class CachedPhone {

@@ -7,7 +7,7 @@ import StratusTesting
 import Testing
 
 /// The first mistakes of somebody who is new to it: each is told, and none loses anything.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct NewcomerTests {
     let cloud = TestCloud()
 

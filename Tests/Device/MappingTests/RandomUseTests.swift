@@ -9,7 +9,7 @@ import Testing
 /// Three devices of a person use objects at random, straight over a database: without a network now and
 /// then, with new starts, and one after the other. At the end the newest edit of each object is
 /// everywhere, and what was deleted nowhere.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct RandomUseTests {
     /// What must be there at the end.
     struct Expected {

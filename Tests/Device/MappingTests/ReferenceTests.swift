@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// References between objects.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ReferenceTests {
     let cloud = TestCloud()
 

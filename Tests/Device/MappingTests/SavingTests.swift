@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What `iCloud.save()` and its neighbours do.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SavingTests {
     let cloud = TestCloud()
 

@@ -9,7 +9,7 @@ import StratusWire
 import Testing
 
 /// Lanes, the lock, ignored objects, pushes, recovery, logging.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ServiceTests {
     let cloud = TestCloud()
 

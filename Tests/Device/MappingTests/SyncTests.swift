@@ -6,7 +6,7 @@ import StratusWire
 import Testing
 
 /// Normal and forced syncs, and what the store is heard.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct SyncTests {
     static let scopes = [CKDatabase.Scope.private, .public]
     let cloud = TestCloud()

@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 
 /// Engines that sync by themselves, in a time that stands still until the test advances it.
-@Suite(.timeLimit(.minutes(5))) struct EngineAutomaticTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineAutomaticTests {
     private typealias Scene = AutomaticScene
 
     @Test func engineFetchesAtStartAndSendsAddedChanges() async throws {

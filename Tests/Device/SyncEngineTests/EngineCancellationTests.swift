@@ -9,7 +9,7 @@ import Testing
 @testable import StratusSyncEngine
 
 /// Engines whose work is given up: in every phase, and while others wait for their turn.
-@Suite(.timeLimit(.minutes(5))) struct EngineCancellationTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineCancellationTests {
     /// Where a sync is cancelled: at its so-many-th event or request.
     enum Place: Hashable, Sendable {
         case event(Int)

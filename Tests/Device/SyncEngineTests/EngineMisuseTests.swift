@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Delegates that do what they should not, and engines that share what they should not.
-@Suite(.timeLimit(.minutes(5))) struct EngineMisuseTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineMisuseTests {
     private typealias Batch = CKSyncEngine.RecordZoneChangeBatch
 
     private func record(_ name: String, _ text: String = "x") -> CKRecord {

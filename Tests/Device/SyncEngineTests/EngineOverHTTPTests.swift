@@ -9,7 +9,7 @@ import TestServing
 import Testing
 
 /// The same engines against a server, over HTTP and in real time.
-@Suite(.timeLimit(.minutes(5))) struct EngineOverHTTPTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineOverHTTPTests {
     private func withServer(
         _ cloud: TestCloud, _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {

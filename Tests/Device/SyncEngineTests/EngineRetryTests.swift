@@ -6,7 +6,7 @@ import StratusWire
 import Testing
 
 /// Engines that sync by themselves after a failure or a cancellation: when they try again.
-@Suite(.timeLimit(.minutes(5))) struct EngineRetryTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineRetryTests {
     private typealias Scene = AutomaticScene
 
     @Test func retryAfterDelaysScheduledSend() async throws {

@@ -109,7 +109,7 @@ enum OfflineFirst {
 
 @Suite struct OfflineFirstTests {
     /// The guide, from the first line to the last, against a whole cloud.
-    @Test(.timeLimit(.minutes(5))) func guideRuns() async throws {
+    @Test(.timeLimit(.minutes(20))) func guideRuns() async throws {
         let cloud = TestCloud()
         let container = try await cloud.container(
             "iCloud.org.example.Notes", user: "alice", device: "phone")

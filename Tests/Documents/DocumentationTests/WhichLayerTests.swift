@@ -5,7 +5,7 @@ import StratusTesting
 import Testing
 
 /// The three apps of Documentation/WhichLayer.md do the same, as far as their layers do.
-@Suite(.timeLimit(.minutes(5))) struct WhichLayerTests {
+@Suite(.timeLimit(.minutes(20))) struct WhichLayerTests {
     private let hut = CKRecord.ID(recordName: "hut-3", zoneID: CKRecordZone.ID(zoneName: "Trips"))
     private let app = "iCloud.org.example.Trails"
 

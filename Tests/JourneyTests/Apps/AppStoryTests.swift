@@ -6,7 +6,7 @@
     /// Both apps as two people use them on four devices, at a service that runs without `--dev`.
     ///
     /// With `STRATUS_STORY=1` it is printed: each line that was typed, and each that a screen showed.
-    @Suite(.timeLimit(.minutes(5)))
+    @Suite(.timeLimit(.minutes(20)))
     struct AppStoryTests {
         private let service: TemporaryFolder
         private let home: TemporaryFolder

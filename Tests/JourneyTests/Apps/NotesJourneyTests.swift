@@ -4,7 +4,7 @@
     import Testing
 
     /// The notes app on two devices of one user, at a service that runs without `--dev`.
-    @Suite(.timeLimit(.minutes(5)))
+    @Suite(.timeLimit(.minutes(20)))
     struct NotesJourneyTests {
         private let service: TemporaryFolder
         private let phoneFolder: TemporaryFolder

@@ -4,7 +4,7 @@
     import Testing
 
     /// The example app of Documentation/OfflineFirst.md, on three devices of two people against `stratus serve`.
-    @Suite(.timeLimit(.minutes(5)))
+    @Suite(.timeLimit(.minutes(20)))
     struct OfflineNotesTests {
         private let data: TemporaryFolder
         private let homes: [TemporaryFolder]

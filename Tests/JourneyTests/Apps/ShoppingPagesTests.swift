@@ -5,7 +5,7 @@ import Testing
 /// The shopping app's pages in a real browser: three devices of two people, side by side.
 ///
 /// With `STRATUS_PICTURES` naming a folder, pictures of the main states are written there.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(20)), .serialized)
 struct ShoppingPagesTests {
     private let folder: TemporaryFolder
     private let demo: ChildProcess

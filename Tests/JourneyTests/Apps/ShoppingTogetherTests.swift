@@ -3,7 +3,7 @@ import TestProcesses
 import Testing
 
 /// The shopping app as two people use it: real programs, one service, and a terminal that is played.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ShoppingTogetherTests {
     private let folder: TemporaryFolder
 

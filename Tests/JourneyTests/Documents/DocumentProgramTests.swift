@@ -5,7 +5,7 @@
 
     /// The programs of the founding documents 001 and 002, call by call, as processes of their own
     /// against a real `stratus serve`. Their code knows nothing of Stratus.
-    @Suite(.timeLimit(.minutes(5)))
+    @Suite(.timeLimit(.minutes(20)))
     struct DocumentProgramTests {
         let service: ServedInstance
         let homes: [TemporaryFolder]

@@ -4,7 +4,7 @@
     import Testing
 
     /// The demo project of Documentation/Mapping.md, as two devices of a user against `stratus serve`.
-    @Suite(.timeLimit(.minutes(5)))
+    @Suite(.timeLimit(.minutes(20)))
     struct MappingDemoTests {
         @Test func mappedObjectsFollowEachOtherOnTwoDevices() throws {
             let service = try ServedInstance(dataFolder: nil)

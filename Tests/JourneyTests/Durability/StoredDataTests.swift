@@ -154,7 +154,7 @@ import Testing
     }
 
     /// What waited to be told is told, and leaves the outbox.
-    @Test(.timeLimit(.minutes(5)), arguments: StoredFormatFixture.services)
+    @Test(.timeLimit(.minutes(20)), arguments: StoredFormatFixture.services)
     func outboxIsEmptied(_ name: String) async throws {
         let fixture = try StoredFormatFixture(name)
         // The first of her files is that of the container Formats in development.
@@ -174,7 +174,7 @@ import Testing
     /// A share, a cascade and a zone's removal go on where a killed service left them, and so does a move
     /// out of a share in files that know it.
     @Test(
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(20)),
         arguments: [
             ("2026-11-epochs", Set([1, 2, 3]), 62), ("2026-11-compound", Set([1, 2, 3, 4]), 64),
         ])

@@ -7,7 +7,7 @@
         .enabled(
             if: Nginx.path != nil,
             "nginx is not installed; on Debian: Scripts/install nginx"),
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(20)))
     struct NginxTests {
         private func start(_ limits: [String] = []) throws -> (Nginx, ServedInstance) {
             let nginx = try Nginx()

@@ -2,7 +2,7 @@ import StratusTesting
 import Testing
 
 /// What waits for a test's clock ends with its task: else a feature that is gone would hang its test.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct TestClockTests {
     @Test(arguments: [true, false])
     func waitForSleeperEndsWhenItsTaskIsCancelled(isWaiting: Bool) async {

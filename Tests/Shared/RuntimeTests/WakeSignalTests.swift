@@ -5,7 +5,7 @@ import Testing
 @testable import StratusRuntime
 
 /// No event is missed by a loop that is about to wait.
-@Suite(.timeLimit(.minutes(5))) struct WakeSignalTests {
+@Suite(.timeLimit(.minutes(20))) struct WakeSignalTests {
     private final class Count: Sendable {
         private let count = Mutex(0)
 

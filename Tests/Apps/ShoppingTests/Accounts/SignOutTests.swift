@@ -6,7 +6,7 @@ import Testing
 @testable import ShoppingCore
 
 /// What becomes of lists when their account leaves the device, and of changes that the service refuses.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SignOutTests {
     @Test func signOutSendsFirstAndRemovesEverything() async throws {
         let world = try ShoppingWorld()

@@ -5,7 +5,7 @@ import StratusClient
 import Testing
 
 /// Compaction over the service, among the devices of one account.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct CompactionStoreTests {
     private let world: ShoppingWorld
     private let day: Int64 = 86_400_000

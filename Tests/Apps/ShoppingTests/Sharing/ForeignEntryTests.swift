@@ -5,7 +5,7 @@ import Testing
 @testable import ShoppingCore
 
 /// What somebody writes into a shared list with a program of their own: nothing of the others' is lost by it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct ForeignEntryTests {
     private let world: ShoppingWorld
 

@@ -7,7 +7,7 @@ import Testing
 @testable import ShoppingCore
 
 /// Alice's list, on her phone and tablet and with other people.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SharingTests {
     private let world: ShoppingWorld
 

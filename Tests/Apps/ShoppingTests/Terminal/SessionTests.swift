@@ -7,7 +7,7 @@ import Testing
 @testable import shopping
 
 /// What a person types, where others have a hand in what it means.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct SessionTests {
     private let world: ShoppingWorld
     private let path = FileManager.default.temporaryDirectory

@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// A process may have several devices, each with an account of its own.
-@Suite(.timeLimit(.minutes(5))) struct AccountChangeTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountChangeTests {
     @Test func accountChangeIsHeardByItsOwnConnectionAlone() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.connect(user: "alice", device: "phone")

@@ -25,7 +25,7 @@ import Testing
         #expect(try await cloud.names() == ["a", "b"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func runningLoopHaltsUntilAccountReturns() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])

@@ -38,7 +38,7 @@ import Testing
         #expect(try await tablet.cache.assetBytes() == 7_000)
     }
 
-    @Test(.timeLimit(.minutes(5))) func runningLoopBringsPolicyFiles() async throws {
+    @Test(.timeLimit(.minutes(20))) func runningLoopBringsPolicyFiles() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         var settings = AssetSettings()

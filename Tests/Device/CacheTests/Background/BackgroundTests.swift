@@ -10,7 +10,7 @@ import Testing
 @testable import StratusCache
 
 /// An app that the system has woken: a true answer, in time.
-@Suite(.timeLimit(.minutes(5))) struct BackgroundTests {
+@Suite(.timeLimit(.minutes(20))) struct BackgroundTests {
     /// What the service pushes to whoever has a subscription of a database.
     private func push(of scope: DatabaseScope = .private) throws -> CKNotification {
         let payload = NotificationPayload(

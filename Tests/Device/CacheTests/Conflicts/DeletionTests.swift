@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Deleted stays deleted, and what is made anew stays too.
-@Suite(.timeLimit(.minutes(5))) struct DeletionTests {
+@Suite(.timeLimit(.minutes(20))) struct DeletionTests {
     private func id(_ name: String) -> CKRecord.ID {
         CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(.list))
     }

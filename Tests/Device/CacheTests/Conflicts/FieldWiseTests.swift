@@ -8,7 +8,7 @@ import Testing
 @testable import StratusCache
 
 /// The default: of each field, the edit that was made last wins, whoever syncs first.
-@Suite(.timeLimit(.minutes(5))) struct FieldWiseTests {
+@Suite(.timeLimit(.minutes(20))) struct FieldWiseTests {
     private static let names = ["title", "text", "colour"]
     private let id = RecordID(name: "a", zoneID: .list)
 

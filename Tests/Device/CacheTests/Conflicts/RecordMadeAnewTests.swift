@@ -7,7 +7,7 @@ import Testing
 
 /// A record with the name of one that was deleted on the same device: what needs it waits with it, and what
 /// becomes of it leaves the deletion as it was.
-@Suite(.timeLimit(.minutes(5))) struct RecordMadeAnewTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordMadeAnewTests {
     /// How a record needs another one.
     enum Need: CaseIterable {
         case parent

@@ -9,7 +9,7 @@ import Testing
 
 /// The resolvers for whole records, and the rules for single fields: the order in which edits arrive never
 /// changes the end.
-@Suite(.timeLimit(.minutes(5))) struct ResolverTests {
+@Suite(.timeLimit(.minutes(20))) struct ResolverTests {
     private let id = RecordID(name: "a", zoneID: .list)
 
     private func devices(

@@ -11,7 +11,7 @@ import Testing
 @testable import StratusCache
 
 /// A damaged file is kept aside, what was not sent is offered, and the rest comes again.
-@Suite(.timeLimit(.minutes(5))) struct DamageTests {
+@Suite(.timeLimit(.minutes(20))) struct DamageTests {
     /// A device with many synced records, and an edit, a new record and a deletion that were not sent.
     private func device(_ cloud: RealService, recordCount: Int = 300) async throws -> Device {
         let phone = try Device(cloud)

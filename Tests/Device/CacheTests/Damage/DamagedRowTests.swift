@@ -11,7 +11,7 @@ import Testing
 
 /// A damaged byte can give a column any value. SQLite does not notice, and the app gets an error and then a
 /// file that works: its process never ends.
-@Suite(.timeLimit(.minutes(5))) struct DamagedRowTests {
+@Suite(.timeLimit(.minutes(20))) struct DamagedRowTests {
     /// What a column has instead of its value, as SQL.
     private static let values = ["NULL", "''", "'x'", "x'FF'", "\(Int64.max)", "\(Int64.min)"]
 

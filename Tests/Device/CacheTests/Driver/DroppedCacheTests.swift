@@ -10,7 +10,7 @@ import Testing
 @Suite struct DroppedCacheTests {
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")),
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(20)))
     func droppedCacheClosesItsFileAndEndsItsTasks() async throws {
         let name = "dropped-\(UUID().uuidString)"
         let path = NSTemporaryDirectory() + name

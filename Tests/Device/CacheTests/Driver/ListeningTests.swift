@@ -10,7 +10,7 @@ import Testing
 
 /// A cache listens to the service once, whichever databases it keeps.
 @Suite struct ListeningTests {
-    @Test(.timeLimit(.minutes(5))) func bothDatabasesShareOneListener() async throws {
+    @Test(.timeLimit(.minutes(20))) func bothDatabasesShareOneListener() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func hintGoesToTheDatabaseItIsAbout() async throws {
+    @Test(.timeLimit(.minutes(20))) func hintGoesToTheDatabaseItIsAbout() async throws {
         let (notices, feed) = AsyncStream.makeStream(of: NotificationPayload.self)
         let container = CKContainer(
             identifier: CloudDevice.container,

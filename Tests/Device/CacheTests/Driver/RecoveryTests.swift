@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Crashes, expired tokens and lost zones: the same end, whatever happens on the way.
-@Suite(.timeLimit(.minutes(5))) struct RecoveryTests {
+@Suite(.timeLimit(.minutes(20))) struct RecoveryTests {
     /// The story that is cut short at every step, and what must come of it.
     private func story(_ cloud: RealService, _ phone: Device, sync: () async throws -> Void)
         async throws

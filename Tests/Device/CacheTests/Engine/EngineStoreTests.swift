@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// A cache as the store of an app that has an engine of its own.
-@Suite(.timeLimit(.minutes(5))) struct EngineStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineStoreTests {
     @Test func engineBringsEditsAndDeletionsBothWays() async throws {
         let (phone, tablet) = try await EngineDevice.pair()
         for name in ["a", "b", "c"] { try phone.save(name, "1") }

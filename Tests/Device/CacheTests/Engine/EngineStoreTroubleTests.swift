@@ -7,7 +7,7 @@ import StratusWire
 import Testing
 
 /// An engine over a cache when something goes wrong: what the cache promises alone holds here too.
-@Suite(.timeLimit(.minutes(5))) struct EngineStoreTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineStoreTroubleTests {
     // MARK: What has no answer
 
     /// - Parameter isFetched: whether the engine has a token of the zone.

@@ -8,7 +8,7 @@ import Testing
 
 /// A person's devices are used at random, some with a cache that syncs and some with an engine over one, on the public
 /// interface alone. At the end all have the same, the newest edit of each field, and nothing that was deleted.
-@Suite(.timeLimit(.minutes(5))) struct RandomDevicesTests {
+@Suite(.timeLimit(.minutes(20))) struct RandomDevicesTests {
     /// What must be there at the end.
     struct Expected {
         /// The number of the step of each field's newest edit.

@@ -8,7 +8,7 @@ import Testing
 
 /// A copy of the service's data was put back under devices whose engines keep a cache in step: as with the cache's own
 /// syncing, what they know of the lost history is neither overwritten nor forgotten.
-@Suite(.timeLimit(.minutes(5))) struct RestoredEngineTests {
+@Suite(.timeLimit(.minutes(20))) struct RestoredEngineTests {
     /// Two devices that have these records, all of "1".
     private func devices(
         _ names: [String]

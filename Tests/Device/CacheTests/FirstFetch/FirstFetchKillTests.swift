@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// A first fetch goes on wherever it was killed, and what was counted is there.
-@Suite(.timeLimit(.minutes(5))) struct FirstFetchKillTests {
+@Suite(.timeLimit(.minutes(20))) struct FirstFetchKillTests {
     private static let hidden: Set<String> = ["change", "event", "flag", "sqlite_sequence"]
     private let pages = RandomPages.plain(5)
 

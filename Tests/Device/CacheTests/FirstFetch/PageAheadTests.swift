@@ -9,7 +9,7 @@ import Testing
 @testable import StratusCache
 
 /// The next page is asked for while one is written, and nothing but time comes of it.
-@Suite(.timeLimit(.minutes(5))) struct PageAheadTests {
+@Suite(.timeLimit(.minutes(20))) struct PageAheadTests {
     private let service = PagedService(RandomPages.plain(4))
 
     private func token(_ cache: PagedCache) throws -> String? {

@@ -9,7 +9,7 @@ import Testing
 @testable import StratusCache
 
 /// Pages that came while others were written are written in one transaction, as if the service had sent a larger one.
-@Suite(.timeLimit(.minutes(5))) struct PagesTogetherTests {
+@Suite(.timeLimit(.minutes(20))) struct PagesTogetherTests {
     /// Names are few, so that most are changed, deleted and made again in later pages.
     @Test(arguments: Seeds.forTest("PagesTogetherTests", count: 20))
     func pagesTogetherAreAsOneAfterTheOther(_ seed: UInt64) async throws {

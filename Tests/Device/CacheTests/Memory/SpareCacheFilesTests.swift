@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func emptiedFileIsAsANewOne() async throws {
+    @Test(.timeLimit(.minutes(20))) func emptiedFileIsAsANewOne() async throws {
         let file = try await newFile(of: use())
         #expect(try rows(file) == rows(MemoryCacheFile()))
         let cache = try await newCache(file)

@@ -80,7 +80,7 @@ import Testing
 
     /// Somebody writes for as long as a task of the pool takes; more saves wait than the pool has threads. If
     /// they waited in the pool, the task that lets go would never run.
-    @Test(.timeLimit(.minutes(5))) func waitingForTheFileLeavesThePoolFree() async throws {
+    @Test(.timeLimit(.minutes(20))) func waitingForTheFileLeavesThePoolFree() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(item("first", "1"))

@@ -156,7 +156,7 @@ import Testing
     }
 
     /// Writers in tasks of their own, and an observer that is as slow as it is.
-    @Test(.timeLimit(.minutes(5))) func concurrentWritersAreNotMissed() async throws {
+    @Test(.timeLimit(.minutes(20))) func concurrentWritersAreNotMissed() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         let query = CacheQuery("Note").where(Note.rank >= 0).sorted(by: Note.rank)
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// Another opening of the file stands for another process.
-    @Test(.timeLimit(.minutes(5))) func changesOfAnotherProcessAreSeen() async throws {
+    @Test(.timeLimit(.minutes(20))) func changesOfAnotherProcessAreSeen() async throws {
         let device = try Device(RealService())
         let other = try CloudCache(path: device.path, remotes: [device.remote])
         var updates = try device.cache.observe(open).makeAsyncIterator()
@@ -211,7 +211,7 @@ import Testing
         try other.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func observationEndsWithItsCache() async throws {
+    @Test(.timeLimit(.minutes(20))) func observationEndsWithItsCache() async throws {
         let device = try Device(RealService())
         var cache: CloudCache? = try CloudCache(
             path: NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite",
@@ -277,7 +277,7 @@ import Testing
         #expect(try await updates.next()?.record == nil)
     }
 
-    @MainActor @Test(.timeLimit(.minutes(5))) func liveRecordsAreObservable() async throws {
+    @MainActor @Test(.timeLimit(.minutes(20))) func liveRecordsAreObservable() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         var live: LiveRecords? = try LiveRecords(open, of: cache)

@@ -17,7 +17,7 @@ import Testing
             searchable: ["name", "tags"], columns: ["place"])
     ]
 
-    @Test(.timeLimit(.minutes(5)), arguments: Seeds.forTest("QueryParityTests", count: 3))
+    @Test(.timeLimit(.minutes(20)), arguments: Seeds.forTest("QueryParityTests", count: 3))
     func cacheAnswersAsTheServiceDoes(_ seed: UInt64) async throws {
         var script = HutScript(seed: seed)
         let cloud = TestCloud()

@@ -9,7 +9,7 @@ import Testing
 
 /// The network keeps a request until the device waits for it no more, and hands it over after the device has fetched what
 /// the service has.
-@Suite(.timeLimit(.minutes(5))) struct LateRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct LateRequestTests {
     /// Syncs, where the next request to an endpoint is kept; returns it, to be handed over later.
     private func syncKeeping(
         _ path: String, of device: CloudDevice

@@ -10,7 +10,7 @@ import Testing
 
 /// A record is moved from one that it refers to with DELETE_SELF to another, and the first one is deleted: the service deletes
 /// what still refers to it there.
-@Suite(.timeLimit(.minutes(5))) struct MovedRecordTests {
+@Suite(.timeLimit(.minutes(20))) struct MovedRecordTests {
     private static func owner(_ name: String) -> FieldValue {
         .reference(Reference(recordName: name, zoneID: .list, action: .deleteSelf))
     }

@@ -178,7 +178,7 @@ import Testing
         #expect(try await cloud.names() == ["a"])
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func runningLoopUploadsEditsAndFetchesOnHints() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)

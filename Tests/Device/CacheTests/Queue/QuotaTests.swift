@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// What a batch depends on: room, and other records.
-@Suite(.timeLimit(.minutes(5))) struct QuotaTests {
+@Suite(.timeLimit(.minutes(20))) struct QuotaTests {
     /// Nearly all that a record takes at the service.
     private let long = String(repeating: "x", count: 10_000)
 

@@ -7,7 +7,7 @@ import Testing
 
 /// A new record whose save arrived without an answer, and was lost in a restore before this device knew. It is deleted here;
 /// another device, which had fetched it, sends it again.
-@Suite(.timeLimit(.minutes(5))) struct UnansweredDeletionTests {
+@Suite(.timeLimit(.minutes(20))) struct UnansweredDeletionTests {
     /// What this device does between the save without an answer and the return of the record.
     enum Course: CaseIterable {
         case deleted, edited, othersEdited, notFound, madeAnew

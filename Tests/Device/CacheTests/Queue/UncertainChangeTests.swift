@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// A change that left, and whose answer never came: the process was killed, or stopped, between the two.
-@Suite(.timeLimit(.minutes(5))) struct UncertainChangeTests {
+@Suite(.timeLimit(.minutes(20))) struct UncertainChangeTests {
     /// The service commits what is pending, and the process dies before it hears so.
     private func sendAndDie(_ phone: Device) async throws {
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)

@@ -5,7 +5,7 @@ import StratusWire
 import Testing
 
 /// A copy of the service's data was put back that is older than a zone, or than its deletion.
-@Suite(.timeLimit(.minutes(5))) struct LostZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct LostZoneTests {
     private static let other = CKRecordZone.ID(zoneName: "Other")
 
     private let folder: RestoredFolder

@@ -4,7 +4,7 @@ import StratusWire
 import Testing
 
 /// The real service on a folder that a copy of it replaces, without a word of the operator.
-@Suite(.timeLimit(.minutes(5))) struct RestoredFolderTests {
+@Suite(.timeLimit(.minutes(20))) struct RestoredFolderTests {
     private let folder: RestoredFolder
 
     init() throws { folder = try RestoredFolder() }

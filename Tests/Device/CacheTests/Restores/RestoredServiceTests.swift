@@ -7,7 +7,7 @@ import Testing
 
 /// A copy of the service's data was put back: what devices know of the lost history is neither
 /// overwritten nor forgotten, and what is deleted stays so.
-@Suite(.timeLimit(.minutes(5))) struct RestoredServiceTests {
+@Suite(.timeLimit(.minutes(20))) struct RestoredServiceTests {
     /// Two devices that both have these records, all of "1".
     private func devices(
         _ names: [String], resolver: (any ConflictResolver)? = nil

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// What the simulation found of restores that follow each other, and of deletions after them.
-@Suite(.timeLimit(.minutes(5))) struct SecondRestoreTests {
+@Suite(.timeLimit(.minutes(20))) struct SecondRestoreTests {
     private func version(of name: String, _ cloud: RealService) async throws -> Int64 {
         let tag = try #require(try await cloud.record(name)?.system?.changeTag)
         return try #require(RecordSnapshot.SystemFields.version(ofTag: tag))

@@ -10,7 +10,7 @@ import Testing
 @testable import StratusCache
 
 /// What a support desk gets: the queue, the history, no values; and a look into a file from outside.
-@Suite(.timeLimit(.minutes(5))) struct DiagnosticsTests {
+@Suite(.timeLimit(.minutes(20))) struct DiagnosticsTests {
     private func troubled() async throws -> (cloud: RealService, phone: Device) {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "a secret"])

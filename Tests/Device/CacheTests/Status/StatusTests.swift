@@ -9,7 +9,7 @@ import Testing
 @testable import StratusCache
 
 /// Is it done, what is pending, why not: every answer of the founding document.
-@Suite(.timeLimit(.minutes(5))) struct StatusTests {
+@Suite(.timeLimit(.minutes(20))) struct StatusTests {
     @Test func timesAndAccountAreKnownAfterARestart() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)

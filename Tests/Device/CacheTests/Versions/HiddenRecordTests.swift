@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// What the app shall not see of newer apps, no query, count, observer or transaction shows.
-@Suite(.timeLimit(.minutes(5))) struct HiddenRecordTests {
+@Suite(.timeLimit(.minutes(20))) struct HiddenRecordTests {
     private let query = CacheQuery("Item").sorted(by: "text")
 
     private func versions(_ current: Int64) -> RecordVersions {

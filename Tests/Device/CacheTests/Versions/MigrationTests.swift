@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// Older records become today's, once, whatever older apps write meanwhile.
-@Suite(.timeLimit(.minutes(5))) struct MigrationTests {
+@Suite(.timeLimit(.minutes(20))) struct MigrationTests {
     private func versions(_ current: Int64) -> RecordVersions {
         var versions = RecordVersions()
         versions.declare("Item", key: "version", current: current)

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// Records of newer apps are kept and not touched; older ones become today's, once.
-@Suite(.timeLimit(.minutes(5))) struct VersionTests {
+@Suite(.timeLimit(.minutes(20))) struct VersionTests {
     private func versions(
         _ current: Int64, _ policy: RecordVersions.NewerRecords = .haltZone,
         _ sight: RecordVersions.Sight = .readOnly

@@ -5,7 +5,7 @@ import StratusWire
 import Testing
 
 /// A zone's change token expires while a save of a new record has no answer.
-@Suite(.timeLimit(.minutes(5))) struct ExpiredTokenTests {
+@Suite(.timeLimit(.minutes(20))) struct ExpiredTokenTests {
     private let folder: RestoredFolder
 
     init() throws { folder = try RestoredFolder() }

@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Zones that cannot be made, are gone, or come back by mistake.
-@Suite(.timeLimit(.minutes(5))) struct ZoneTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneTroubleTests {
     private let refusedZone = ZoneID(name: "Errands")
     private let refusal = SyncFailure(.invalidArguments, message: "Not this one.")
 

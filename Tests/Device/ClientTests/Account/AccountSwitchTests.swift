@@ -8,7 +8,7 @@ import Testing
 @testable import StratusClient
 
 /// What was begun for one account ends with it.
-@Suite(.timeLimit(.minutes(5))) struct AccountSwitchTests {
+@Suite(.timeLimit(.minutes(20))) struct AccountSwitchTests {
     /// Ida's phone, which becomes Bo's when a test says so.
     private struct Phone {
         let cloud: TestCloud

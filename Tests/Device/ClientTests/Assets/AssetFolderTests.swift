@@ -73,7 +73,7 @@ import Testing
     }
 
     /// More slow disks than there are threads for tasks.
-    @Test(.timeLimit(.minutes(5))) func slowFileCopyBlocksNoTask() async throws {
+    @Test(.timeLimit(.minutes(20))) func slowFileCopyBlocksNoTask() async throws {
         let scratch = try Scratch()
         let folder = AssetFolder(parent: scratch.folder)
         let state = try AssetFileState(try scratch.file("any", bytes: 1))

@@ -8,7 +8,7 @@ import Testing
 @testable import StratusClient
 
 /// Assets whose addresses end, whose sizes are lies, and which come late.
-@Suite(.timeLimit(.minutes(5))) struct AssetTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetTroubleTests {
     private let clock = TestClock()
     private let cloud: TestCloud
     private let scratch: Scratch

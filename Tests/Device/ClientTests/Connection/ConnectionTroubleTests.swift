@@ -6,7 +6,7 @@ import TestServing
 import Testing
 
 /// What becomes of requests when something between the device and the service is broken.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionTroubleTests {
     private func transport(_ origin: String) throws -> HTTPTransport {
         try #require(
             HTTPTransport(

@@ -8,7 +8,7 @@ import Testing
 @testable import StratusClient
 
 /// Notifications handed to an app that answers what it did about them.
-@Suite(.timeLimit(.minutes(5))) struct DeliveryTests {
+@Suite(.timeLimit(.minutes(20))) struct DeliveryTests {
     /// Two devices of a user; the tablet listens with a subscription to the database.
     private struct Scene {
         static let container = "iCloud.org.example.Trails"

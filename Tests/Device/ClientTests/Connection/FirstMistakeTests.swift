@@ -9,7 +9,7 @@ import TestServing
 import Testing
 
 /// What a newcomer gets wrong first is told in a sentence, with the address in it.
-@Suite(.timeLimit(.minutes(5))) struct FirstMistakeTests {
+@Suite(.timeLimit(.minutes(20))) struct FirstMistakeTests {
     private static let trails = "iCloud.org.example.Trails"
 
     private func mistake(

@@ -9,7 +9,7 @@ import Testing
 @testable import StratusClient
 
 /// The way to a service that is not everybody's: a private authority, a proxy.
-@Suite(.timeLimit(.minutes(5))) struct NetworkTests {
+@Suite(.timeLimit(.minutes(20))) struct NetworkTests {
     /// An authority of the tests, and a certificate for localhost that it signed.
     struct Authority {
         static let tool = "/usr/bin/openssl"

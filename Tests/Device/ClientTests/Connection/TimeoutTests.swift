@@ -6,7 +6,7 @@ import StratusWire
 import Testing
 
 /// How long a request and an operation may take; time is the test's.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct TimeoutTests {
     private let clock = TestClock()
     private let log = Log()

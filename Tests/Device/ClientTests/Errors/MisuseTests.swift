@@ -4,7 +4,7 @@ import StratusTesting
 import Testing
 
 /// What raises an exception on Apple's platforms ends the process with a sentence here.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct MisuseTests {
     @Test("A record has a name")
     func emptyRecordNameTraps() async {

@@ -7,7 +7,7 @@ import Testing
 /// Whatever comes over the wire, an app is told of it by `CKError`, and its process goes on.
 ///
 /// A failure names the seed, and the same seed is the same damage in every process.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct AnswerFuzzTests {
     private static let damageCount = 150
 

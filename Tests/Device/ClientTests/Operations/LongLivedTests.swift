@@ -7,7 +7,7 @@ import StratusWire
 import Testing
 
 /// Long-lived operations whose process is killed, and which the next process goes on with.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(20)))
 struct LongLivedTests {
     /// When the process is killed.
     enum Moment: String, CaseIterable, Codable, Sendable {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// From the first moment of an operation to what is left of it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(20)))
 struct OperationLifeTests {
     private let log = Log()
     private static let cancelled = "\(CKError.Code.operationCancelled.rawValue)"

@@ -133,7 +133,7 @@ import Testing
     }
 
     /// A process may have several connections, each with an account of its own.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(20)))
     func accountChangeOfAnotherConnectionLeavesChannelOpen() async {
         let (notices, feed) = AsyncStream.makeStream(of: NotificationPayload.self)
         let transport = ScriptedTransport(notices: notices) { request, _ in
@@ -205,7 +205,7 @@ import Testing
     }
 
     /// A cancelled poll answers nil without an error; the listener must not ask for ever.
-    @Test(.timeLimit(.minutes(5))) func releasedListenerStopsPolling() async {
+    @Test(.timeLimit(.minutes(20))) func releasedListenerStopsPolling() async {
         let (gone, goes) = AsyncStream.makeStream(of: Void.self)
         do {
             let connection = CloudConnection(

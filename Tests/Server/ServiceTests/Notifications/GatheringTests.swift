@@ -8,7 +8,7 @@ import Testing
 @testable import StratusService
 
 /// How often a device is notified, and that nobody waits for another's change.
-@Suite(.timeLimit(.minutes(5))) struct GatheringTests {
+@Suite(.timeLimit(.minutes(20))) struct GatheringTests {
     typealias Make = SubscriptionsTests
 
     /// A service whose pauses end when the test advances the clock.

@@ -68,7 +68,7 @@ private let container = ContainerAddress(
     }
 
     /// Of many, some are closed beside the requests that open others.
-    @Test(.timeLimit(.minutes(5))) func surplusIsClosedBesideTheRequests() async throws {
+    @Test(.timeLimit(.minutes(20))) func surplusIsClosedBesideTheRequests() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(
                 folder: folder, limits: .with { $0.openDatabases = 32 })

@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Before every seventh write or synchronisation, until none is left; a transaction has more of them.
-    @Test(.timeLimit(.minutes(5)), arguments: End.allCases)
+    @Test(.timeLimit(.minutes(20)), arguments: End.allCases)
     func endBeforeAnyWriteOfANewDatabaseLeavesOneThatOpens(_ end: End) async throws {
         var writes = 0
         while try await Self.isServedAfter(end, before: writes) { writes += 7 }
