@@ -195,7 +195,7 @@ import Testing
             // A leftover in the temporary folder fails no test.
             defer { try? FileManager.default.removeItem(at: certificate) }
             let output = try await Self.run([
-                "curl", "--http2", "--silent", "--show-error", "--compressed", "--max-time", "20",
+                "curl", "--http2", "--silent", "--show-error", "--compressed", "--max-time", "120",
                 "--cacert", certificate.path, "--write-out", "|%{http_version} %{http_code}",
                 session.origin + "/health",
             ])

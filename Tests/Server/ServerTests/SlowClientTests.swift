@@ -8,7 +8,7 @@ import Testing
 /// holds up nobody.
 @Suite struct SlowClientTests {
     @Test func unfinishedBodyIsAnsweredWithTimeout() async throws {
-        let limits = Limits.with { $0.requestReadSeconds = 0.2 }
+        let limits = Limits.with { $0.requestReadSeconds = 2 }
         try await withServer(.forDevelopment(limits: limits)) { port in
             let answer = try await BareConnection(port).askToEnd(
                 "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"us")

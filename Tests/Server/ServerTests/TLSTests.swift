@@ -26,26 +26,34 @@ import Testing
             eventLoopGroupProvider: .singleton,
             configuration: .init(tlsConfiguration: tls))
         let stranger = HTTPClient(eventLoopGroupProvider: .singleton)
-        try await withServer(.forDevelopment(), tls: try files.read()) { number in
-            let origin = "https://localhost:\(number)"
-            let health = try await client.execute(
-                HTTPClientRequest(url: origin + "/health"), timeout: .seconds(10))
-            #expect(health.status == .ok)
-            let refused = try await client.execute(
-                HTTPClientRequest(
-                    url: origin + "/database/1/iCloud.org.example.Trails/development/public"
-                        + "/users/caller?ckAPIToken=development"),
-                timeout: .seconds(10))
-            let body = String(buffer: try await refused.body.collect(upTo: 10_000))
-            #expect(refused.status == .init(statusCode: 421))
-            #expect(body.contains("\(origin)/auth/sign-in?request="), "\(body)")
-            await #expect(throws: (any Error).self) {
-                try await stranger.execute(
-                    HTTPClientRequest(url: origin + "/health"), timeout: .seconds(10))
+        let outcome: Result<Void, any Error>
+        do {
+            try await withServer(.forDevelopment(), tls: try files.read()) { number in
+                let origin = "https://localhost:\(number)"
+                let health = try await client.execute(
+                    HTTPClientRequest(url: origin + "/health"), timeout: .seconds(120))
+                #expect(health.status == .ok)
+                let refused = try await client.execute(
+                    HTTPClientRequest(
+                        url: origin + "/database/1/iCloud.org.example.Trails/development/public"
+                            + "/users/caller?ckAPIToken=development"),
+                    timeout: .seconds(120))
+                let body = String(buffer: try await refused.body.collect(upTo: 10_000))
+                #expect(refused.status == .init(statusCode: 421))
+                #expect(body.contains("\(origin)/auth/sign-in?request="), "\(body)")
+                await #expect(throws: (any Error).self) {
+                    try await stranger.execute(
+                        HTTPClientRequest(url: origin + "/health"), timeout: .seconds(120))
+                }
             }
+            outcome = .success(())
+        } catch {
+            // A client that is not shut down ends the process.
+            outcome = .failure(error)
         }
         try await client.shutdown()
         try await stranger.shutdown()
+        try outcome.get()
     }
 
     /// Files that were replaced are read again; what is no certificate changes nothing.
