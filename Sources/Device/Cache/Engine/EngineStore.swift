@@ -14,7 +14,7 @@ import Synchronization
 /// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's
 /// changes, which the store asks of it: another device may have deleted the record since, or created it again.
 /// So is a change that was refused because its record is missing: a restore of the service may have lost it. What it lost
-/// is sent again and reported, as by the cache's own syncing.
+/// is sent again and reported; a zone that was deleted and is back stays, empty.
 /// A record that is created with the name of a deleted one is saved only after that deletion was sent and fetched.
 /// Changes of records in a missing zone are held back too, until the database's changes show whether
 /// somebody deleted the zone. An engine that is not automatic fetches with its next `fetchChanges()`.
