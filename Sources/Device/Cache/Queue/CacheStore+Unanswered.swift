@@ -67,17 +67,19 @@ extension CacheStore {
 
     /// What was deleted here, and may come from devices that do not know of it.
     struct RepeatableDeletions {
-        /// Whether the service lost history, and with it perhaps deletions.
-        var isAfterLoss: Bool
+        /// When this device last learned that the service lost history, and with it perhaps deletions; nil if never.
+        var lossMilliseconds: Int64?
         /// Records that were deleted before it was known whether they had arrived: when, and what they were sent with.
         var unanswered: [String: (milliseconds: Int64, sent: Set<UInt64>)]
+
+        var isAfterLoss: Bool { lossMilliseconds != nil }
     }
 
     func repeatableDeletions(
         in zone: ZoneRow, _ database: Database
     ) throws -> RepeatableDeletions {
-        let isAfterLoss = try lossMilliseconds(in: zone, database) != nil
-        var deletions = RepeatableDeletions(isAfterLoss: isAfterLoss, unanswered: [:])
+        var deletions = RepeatableDeletions(
+            lossMilliseconds: try lossMilliseconds(in: zone, database), unanswered: [:])
         let rows = try Row.fetchCursor(
             database.cachedStatement(
                 sql: """

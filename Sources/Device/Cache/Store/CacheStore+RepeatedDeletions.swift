@@ -49,6 +49,12 @@ extension CacheStore {
         {
             deleted = lost
         }
+        if deleted == nil, let made = madeAnewMilliseconds(server),
+            let known = try deletionOfMadeAnew(server.id, deletions, database),
+            known.madeAnew == made
+        {
+            deleted = known.milliseconds
+        }
         guard let deleted else { return false }
         try queue(.delete, name, zone, base: server, editedMilliseconds: deleted, database)
         return true
@@ -59,7 +65,29 @@ extension CacheStore {
         _ deletions: RepeatableDeletions, of name: String, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
         if deletions.unanswered[name] != nil { return true }
-        return try deletions.isAfterLoss && repeatableMilliseconds(name, zone, database) != nil
+        guard deletions.isAfterLoss else { return false }
+        if try repeatableMilliseconds(name, zone, database) != nil { return true }
+        return try deletionOfMadeAnew(RecordID(name: name, zoneID: zone.id), deletions, database)
+            != nil
+    }
+
+    /// The deletion of a record that had been made under the name of a former one, before this device learned of the loss.
+    ///
+    /// Also one that the service has: where the former record came back with the copy, other devices take that deletion for
+    /// the former one's, and send theirs again. It is known by when it was made anew.
+    private func deletionOfMadeAnew(
+        _ id: RecordID, _ deletions: RepeatableDeletions, _ database: Database
+    ) throws -> (milliseconds: Int64, madeAnew: Int64)? {
+        guard let lost = deletions.lossMilliseconds else { return nil }
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT deleted, madeAnew FROM tombstone
+                WHERE \(isHere) AND owner = ? AND zone = ? AND name = ? AND deleted <= ?
+                    AND madeAnew IS NOT NULL
+                """)
+        return try Row.fetchOne(
+            statement, arguments: [id.zoneID.ownerName, id.zoneID.name, id.name, lost]
+        ).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
     }
 
     /// Whether a record with a pending deletion that seems to be a new one is the deleted record,

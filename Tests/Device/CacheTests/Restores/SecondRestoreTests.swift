@@ -257,6 +257,30 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
+    /// As above, and a third device too has the later record: the service's deletion, which is of that record as the phone sent
+    /// it again, is for the laptop that of the former one.
+    @Test func deletionOfTheLaterRecordIsRepeatedAsOftenAsItComes() async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1", "b": "1"])
+        let laptop = try Device(cloud)
+        try await laptop.sync()
+        let copy = try cloud.copy()
+        try phone.delete("a")
+        try await phone.sync()
+        cloud.pass()
+        try phone.save("a", "2")
+        for device in [phone, tablet, laptop] { try await device.sync() }
+        #expect(try laptop.texts() == ["a": "2", "b": "1"])
+        cloud.pass()
+        try tablet.delete("a")
+        try cloud.restore(copy)
+        for device in [tablet, phone, tablet, laptop, tablet] { try await device.sync() }
+        for device in [tablet, phone, laptop] {
+            try await device.sync()
+            #expect(try device.texts() == ["b": "1"])
+        }
+        #expect(try await cloud.names() == ["b"])
+    }
+
     /// A newer app writes a record again of which the phone has a lost edit, and it is deleted before the phone's app is updated.
     @Test func recordThatANewerAppSentAgainAndDeletedStaysDeleted() async throws {
         func versions(_ current: Int64) -> RecordVersions {
