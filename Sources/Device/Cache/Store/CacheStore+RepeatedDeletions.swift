@@ -287,11 +287,14 @@ extension CacheStore {
     func deletionsKnown(in page: DatabasePage, _ database: Database) throws -> Set<ZoneID> {
         var known: Set<ZoneID> = []
         for (id, _) in page.deleted {
-            guard let generation = page.generations[id], try zone(id, database)?.state == .existing,
+            guard let generation = page.generations[id], let row = try zone(id, database),
+                row.state == .existing,
                 let deleted = try text(named: deletedGenerationName(of: id), database)?
                     .split(separator: " ").first.flatMap({ Int64($0) }), generation <= deleted
             else { continue }
-            known.insert(id)
+            // One that came back with a copy has the generation that it had.
+            let current = try text(named: generationName(of: row), database).flatMap { Int64($0) }
+            if current ?? .max > generation { known.insert(id) }
         }
         return known
     }

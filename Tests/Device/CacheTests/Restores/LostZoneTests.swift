@@ -245,6 +245,27 @@ import Testing
         }
     }
 
+    /// The tablet had fetched the zone when nothing was in it, so that it takes the one that comes back for another one, until
+    /// the phone deletes it again.
+    @Test func zoneThatCameBackIsDeletedWhereItsDeletionWasKnown() async throws {
+        try await folder.save("a", on: "phone")
+        try await folder.run("phone") { phone in
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try await folder.save("b", on: "phone", isFetched: true)
+        try folder.takeCopy()
+        try await folder.run("phone") { phone in
+            try await phone.deleteZone(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try await folder.sync("tablet")
+        try folder.restore()
+        try await folder.expect(["b": "1"], on: "tablet")
+        try await folder.expect([:], on: "phone", "tablet", "laptop")
+    }
+
     /// Nothing else is in the zone: what the phone knows of it is the deletion alone.
     @Test(arguments: [false, true])
     func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
