@@ -2,7 +2,7 @@ import Foundation
 
 /// The user and the service of an app, from the environment.
 package struct Account: Sendable {
-    /// How a person identifies themselves.
+    /// How the user identifies themselves.
     package enum Credential: Hashable, Sendable {
         case none
         /// The name at a service that runs with `--dev`.
@@ -30,7 +30,7 @@ package struct Account: Sendable {
     /// - Parameters:
     ///   - signedIn: the user of the sign-in that this device keeps.
     ///   - app: the command's name, for instructions to the person.
-    ///   - content: what the app keeps, as a sentence begins with it: "The lists stay".
+    ///   - content: what the app keeps, as the beginning of a sentence: "The lists stay".
     ///   - keepsSignIn: whether the device keeps any sign-in, perhaps at another service.
     package init(
         environment: [String: String], signedIn: String? = nil, app: String, content: String,

@@ -15,11 +15,10 @@ package enum AccountOwner: Hashable, Sendable {
 }
 
 extension Account {
-    /// Whose data to open.
+    /// The user whose data to open.
     ///
-    /// A token that was used on this device needs no network, because its user is known. Any other
-    /// one is checked with the service first, so that nobody gets the data of the person who used
-    /// this device before.
+    /// A token that was used on this device needs no network, because its user is known. Any other token is checked
+    /// with the service first, so that its user does not get the data of the previous user of this device.
     ///
     /// - Parameters:
     ///   - service: asks the service for the user record name; nil when this session starts offline.

@@ -7,7 +7,7 @@ import StratusRecords
 ///
 /// Only hashes of tokens are stored, so that the file reveals no token.
 package struct KnownTokens: Sendable {
-    /// Belongs to this process alone, like the folder that it lies in.
+    /// Used only by this process, like the folder that it is in.
     package let path: String
 
     package init(path: String) {

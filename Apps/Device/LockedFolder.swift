@@ -82,8 +82,7 @@ package final class LockedFolder: Sendable {
 
     /// An app's container on this device. The sign-in is stored in the device's folder.
     ///
-    /// - Parameter deviceName: what the device is called where nobody gives it another name by `STRATUS_DEVICE_ID`; nil
-    ///   for nothing.
+    /// - Parameter deviceName: the device's name unless `STRATUS_DEVICE_ID` gives another one; nil for no name.
     package func container(_ identifier: String, deviceName: String? = nil) -> CKContainer {
         var environment = ProcessInfo.processInfo.environment
         func given(_ name: String) -> String? {
@@ -104,9 +103,9 @@ package final class LockedFolder: Sendable {
         return given.isEmpty ? path + "/keys" : given
     }
 
-    /// Whether somebody is signed in on this device, at any service.
+    /// Whether a user is signed in on this device, at any service.
     package var keepsSignIn: Bool {
-        // Without a folder nobody has signed in.
+        // Without a folder no user has signed in.
         let names = try? FileManager.default.contentsOfDirectory(atPath: keyFolder)
         return names?.contains { $0.hasSuffix(".sign-in") } == true
     }
@@ -121,7 +120,7 @@ package final class LockedFolder: Sendable {
 }
 
 extension CharacterSet {
-    /// What stands in a file's name as it is.
+    /// Characters that are not escaped in a file's name.
     fileprivate static let fileNameCharacters = CharacterSet(
         charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 }

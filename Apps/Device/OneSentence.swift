@@ -1,4 +1,4 @@
-/// An error that is told to a person in one sentence, without a stack or a type's name.
+/// An error that is shown to the user in one sentence, without a stack or a type's name.
 package struct OneSentence: Error, CustomStringConvertible {
     package let description: String
 

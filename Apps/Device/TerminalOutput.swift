@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Standard output, shared by commands and by changes that arrive at any time; nothing is ever mixed
-/// within a line or within a command's output.
+/// Standard output, shared by commands and by changes that arrive at any time; neither lines nor the outputs of
+/// commands are interleaved.
 package final class TerminalOutput: Sendable {
     package let isInteractive: Bool
-    /// The prompt that stands at the line's beginning now; nil while a command runs.
+    /// The prompt at the beginning of the current line; nil while a command runs.
     private let shownPrompt = Mutex<String?>(nil)
 
     package init(isInteractive: Bool) {
@@ -47,8 +47,7 @@ package final class TerminalOutput: Sendable {
     package func ring() { write("\u{7}") }
 
     private func write(_ text: String) {
-        // Writing fails when the reader has closed the pipe: then nobody can read the rest, or an
-        // error.
+        // Writing fails when the reader has closed the pipe: then neither the rest nor an error can be read.
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }

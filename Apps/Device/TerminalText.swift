@@ -11,8 +11,8 @@ extension String {
 }
 
 extension String {
-    /// JSON in which nothing steers the terminal that it is printed on: what would is written as an escape, which
-    /// programs read as the same.
+    /// JSON that cannot control the terminal that it is printed on: control characters are escaped, and programs read
+    /// the same text.
     package var jsonShownInTerminal: String {
         var plain = ""
         for scalar in unicodeScalars {

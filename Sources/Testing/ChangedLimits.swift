@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 
 extension Limits {
-    /// The usual limits but for those that a test is about.
+    /// The default limits, except those that a test changes.
     package static func with(_ change: (inout Limits) -> Void) -> Limits {
         var limits = Limits()
         change(&limits)
@@ -11,7 +11,7 @@ extension Limits {
 }
 
 extension StorageLimits {
-    /// The usual limits but for those that a test is about.
+    /// The default limits, except those that a test changes.
     package static func with(_ change: (inout StorageLimits) -> Void) -> StorageLimits {
         var limits = StorageLimits()
         change(&limits)

@@ -12,7 +12,7 @@ public final class InProcessTransport: AccountTransport {
     private let webAuthToken: Mutex<String?>
     private let script: DeviceScript
 
-    /// - Parameter webAuthToken: As `signInForDevelopment(user:)` made it; nil for nobody.
+    /// - Parameter webAuthToken: As `signInForDevelopment(user:)` made it; nil for no user.
     /// - Parameter device: The device's identifier.
     /// - Parameter service: Answers the requests.
     public convenience init(service: CloudService, webAuthToken: String?, device: String) {

@@ -2,7 +2,7 @@ import StratusClient
 import StratusRecords
 import StratusWire
 
-/// A way to the service that hands on what a test has no part in.
+/// A transport that passes on the requests that a test does not intercept.
 package protocol PassingTransport: AccountTransport {
     var inner: any AccountTransport { get }
 }

@@ -10,7 +10,7 @@ final class SeededExecutor: TaskExecutor {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// A step of a task, or work that is none's.
+    /// A step of a task, or work that belongs to no task.
     private enum Step {
         case job(UnownedJob)
         case work(@Sendable () -> Void)
@@ -61,7 +61,7 @@ final class SeededExecutor: TaskExecutor {
         state.withLock { $0.ready.append(.work(work)) }
     }
 
-    /// Adds to what two equal runs have in common.
+    /// Adds a text to the trace, which is equal for equal runs.
     func note(_ text: String) {
         state.withLock { state in
             for byte in text.utf8 { state.trace = (state.trace ^ UInt64(byte)) &* 0x0100_0000_01B3 }
@@ -70,7 +70,7 @@ final class SeededExecutor: TaskExecutor {
 
     // MARK: Time
 
-    /// Moves the clock at once: as for a machine that slept, all that was due meanwhile is due now.
+    /// Moves the clock in one step, as for a machine that slept: everything that was due meanwhile is due now.
     func jump(seconds: Double) {
         let due = state.withLock { state in
             state.uptime += max(0, seconds)
@@ -118,7 +118,7 @@ final class SeededExecutor: TaskExecutor {
 
     // MARK: Turns
 
-    /// Lets others run for so many steps, or until they only wait for time.
+    /// Lets others run for this many steps, or until they only wait for time.
     func turns(_ count: Int) async {
         await withCheckedContinuation { continuation in
             state.withLock { state in
@@ -128,15 +128,15 @@ final class SeededExecutor: TaskExecutor {
         }
     }
 
-    /// Why steps are run no longer.
+    /// Why no more steps are run.
     enum End {
         case done
-        /// Nothing runs and nobody waits for time.
+        /// Nothing runs and no task waits for time.
         case nothingToRun
         case stepLimit
     }
 
-    /// Runs steps on this thread until a task has ended, and at most so many.
+    /// Runs steps on this thread until a task has ended, and at most this many.
     func drive(stepLimit: Int, until isDone: () -> Bool) -> End {
         let last = stepCount + stepLimit
         while !isDone() {
@@ -152,7 +152,7 @@ final class SeededExecutor: TaskExecutor {
         return .done
     }
 
-    /// Ends whoever sleeps, and runs what follows from that.
+    /// Ends all sleeps, and runs the steps that follow from that.
     func finish() {
         let sleepers = state.withLock { state in
             state.isOver = true

@@ -149,7 +149,7 @@ public final class SeededWorld: Sendable {
         _ body: @escaping @Sendable () async throws -> Outcome
     ) throws -> Outcome {
         let outcome = Mutex<Result<Outcome, any Error>?>(nil)
-        // Looked at before every step.
+        // Checked before every step.
         let isDone = Atomic(false)
         let task = Task(executorPreference: executor) { [executor] in
             do {
@@ -183,7 +183,7 @@ public final class SeededWorld: Sendable {
     /// - Throws: `CancellationError`.
     public func pass(seconds: Double) async throws { try await executor.sleep(seconds: seconds) }
 
-    /// Advances all clocks at once, as for machines that were asleep: everything that was due
+    /// Advances all clocks in one step, as for machines that were asleep: everything that was due
     /// meanwhile is due now.
     public func jump(seconds: Double) { executor.jump(seconds: seconds) }
 }

@@ -1,10 +1,10 @@
 import CloudKit
 
-// What the app asks of an error, whether it stands alone or inside a partial failure.
+// What the app checks in an error, which may be inside a partial failure.
 extension CKError {
     public func isRecordNotFound() -> Bool { isZoneNotFound() || isUnknownItem() }
 
-    /// The zone was never made, or the person removed it in the settings.
+    /// The zone was never created, or the user removed it in the settings.
     public func isZoneNotFound() -> Bool {
         isSpecificErrorCode(code: .zoneNotFound) || isSpecificErrorCode(code: .userDeletedZone)
     }
@@ -28,7 +28,7 @@ extension CKError {
         return parts.lazy.compactMap { $0.getMergeRecords() }.first
     }
 
-    /// The error to tell a person: this one, or the first inside a partial failure.
+    /// The error to show to the user: this one, or the first inside a partial failure.
     public var first: CKError { code == .partialFailure ? parts.first?.first ?? self : self }
 
     private var parts: [CKError] {

@@ -1,10 +1,10 @@
 import CloudKit
 
 extension CloudKitNote {
-    /// Sends what was typed. In a conflict the later edit wins, and this device keeps the other one's text
+    /// Sends what was typed. In a conflict the later edit wins, and this device keeps the text of the other one
     /// (``NoteCopy/overruled``).
     ///
-    /// The first step prepares a record, the second one is repeated for as long as others are faster.
+    /// The first step prepares a record; the second is repeated while other devices save first.
     public func save() async throws {
         guard copy.isUnsaved else { return }
         if copy.systemFields == nil { try await load() }
@@ -12,7 +12,7 @@ extension CloudKitNote {
         guard copy.isUnsaved, let modified = copy.modifiedMilliseconds else { return }
         let record = copy.systemFields.flatMap(\.record) ?? newRecord
         let upload = try file.writeUpload(copy.text)
-        // Removed now or with the next one; it is the note's own text, beside the note.
+        // Removed now or with the next upload; the file only has the note's text, which is kept anyway.
         defer { file.removeUpload() }
         record["version"] = version
         record["text"] = CKAsset(fileURL: upload)
@@ -50,13 +50,13 @@ extension CloudKitNote {
         }
     }
 
-    /// The service's record of a conflict; one that came without the text's file is fetched once more.
+    /// Returns the service's record of a conflict, fetched again if it came without the text's file.
     private func withText(_ record: CKRecord) async throws -> CKRecord {
         if (record["text"] as? CKAsset)?.fileURL != nil { return record }
         return try await database.loadRecord(name: Self.recordName)
     }
 
-    /// The service has it: what was typed meanwhile is still to be sent.
+    /// Notes that the service has the record; text that was typed meanwhile still has to be sent.
     private func confirm(_ saved: CKRecord) throws {
         var next = copy
         next.systemFields = saved.systemFields

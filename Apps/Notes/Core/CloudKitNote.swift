@@ -1,7 +1,7 @@
 import CloudKit
 import StratusRuntime
 
-/// An error of a note that is not the service's.
+/// An error of a note that does not come from the service.
 public enum CloudKitNoteError: Error {
     case noteNotFound
     /// A newer version of the app wrote the note: this one neither shows nor overwrites it.
@@ -17,7 +17,7 @@ public protocol CloudKitNoteDelegate: AnyObject, Sendable {
 /// The note: its text on this device, and syncing with the one in the cloud.
 ///
 /// Everything works on the device's copy, with a network or without. ``load()``, ``save()`` and ``fetchChanges()``
-/// bring the two together; call one of them at a time.
+/// sync the two; call one of them at a time.
 public actor CloudKitNote {
     public static let recordName = "note"
 
@@ -35,7 +35,7 @@ public actor CloudKitNote {
 
     /// - Parameters:
     ///   - version: of the form in which this app writes notes.
-    /// - Throws: what the file system says.
+    /// - Throws: the file system's error.
     public init(
         database: CloudKitNoteDatabase, file: NoteFile, version: Int = 1, world: World = .live
     ) throws {
@@ -50,9 +50,9 @@ public actor CloudKitNote {
 
     // MARK: The device's copy
 
-    /// Keeps what the person has typed; ``save()`` sends it.
+    /// Keeps what the user has typed; ``save()`` sends it.
     ///
-    /// - Throws: what the file system says, or `unexpected` when the note has been retired meanwhile.
+    /// - Throws: the file system's error, or `unexpected` when the note has been retired meanwhile.
     public func edit(_ text: String) throws {
         guard !isRetired else { throw CloudKitNoteError.unexpected }
         var next = copy
@@ -77,10 +77,9 @@ public actor CloudKitNote {
         subscribing?.cancel()
     }
 
-    /// Saves the subscription after the first record, and not again, because that would only cost
-    /// time.
+    /// Saves the subscription once, after the first record.
     ///
-    /// No caller waits for it: it is tried until the service accepts it.
+    /// No caller waits for it: it is retried until the service accepts it.
     func subscribeOnce() {
         guard !copy.isSubscribed, subscribing == nil else { return }
         subscribing = world.startTask("subscription") { await self.subscribe() }
@@ -103,7 +102,7 @@ public actor CloudKitNote {
 
     /// The text and the time of its edit.
     ///
-    /// - Throws: ``CloudKitNoteError``, or what reading the asset's file says.
+    /// - Throws: ``CloudKitNoteError``, or the error of reading the asset's file.
     func content(of record: CKRecord) throws -> (text: String, modifiedMilliseconds: Int64) {
         try checkVersion(of: record)
         guard let asset = record["text"] as? CKAsset, let url = asset.fileURL else {
@@ -146,7 +145,7 @@ public actor CloudKitNote {
 
     // MARK: From the cloud
 
-    /// Fetches the note by its name. A missing note is no error: nobody has saved one yet.
+    /// Fetches the note by its name. A missing note is not an error: no device has saved one yet.
     public func load() async throws {
         do {
             try await adopt(try await database.loadRecord(name: Self.recordName))
@@ -155,7 +154,7 @@ public actor CloudKitNote {
         }
     }
 
-    /// Fetches what changed since the last time: pushes may have been dropped, and tell only that something did.
+    /// Fetches what changed since the last time: pushes may be dropped, and only say that something changed.
     public func fetchChanges() async throws {
         let changes: CloudKitNoteDatabase.Changes
         let token = copy.token
@@ -180,7 +179,8 @@ public actor CloudKitNote {
         }
     }
 
-    /// The note is not in the cloud: its text stays here, and is sent again with the next edit.
+    /// Forgets the record of a note that is not in the cloud: the text stays here, and is sent again with the next
+    /// edit.
     private func forgetRecord() throws {
         var next = copy
         next.wasRemoved = copy.wasRemoved || copy.systemFields != nil

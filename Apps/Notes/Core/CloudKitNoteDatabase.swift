@@ -18,7 +18,7 @@ public struct CloudKitNoteDatabase: Sendable {
 
     // MARK: The zone
 
-    /// Makes the zone, which must be one of our own: only such a zone tells what changed in it.
+    /// Creates the zone, which must be a custom zone: only those report what changed in them.
     private func createZone() async throws {
         try await withCheckedThrowingContinuation { continuation in
             let operation = CKModifyRecordZonesOperation(
@@ -63,7 +63,7 @@ public struct CloudKitNoteDatabase: Sendable {
         let recordID = CKRecord.ID(recordName: name, zoneID: zoneID)
         return try await withCheckedThrowingContinuation { continuation in
             let operation = CKFetchRecordsOperation(recordIDs: [recordID])
-            // A service that says nothing of the record that was asked for has none.
+            // If the service says nothing about the requested record, it does not have it.
             var record: Result<CKRecord, any Error> = .failure(CKError(.unknownItem))
             operation.perRecordResultBlock = { _, result in record = result }
             operation.fetchRecordsResultBlock = { result in
@@ -73,14 +73,14 @@ public struct CloudKitNoteDatabase: Sendable {
         }
     }
 
-    /// Saves a record unless it was changed meanwhile; creates the zone if there is none.
+    /// Saves a record unless it was changed meanwhile; creates the zone if it is missing.
     ///
     /// - Throws: `CKError`, with both records of a conflict.
     public func saveRecord(_ record: CKRecord) async throws -> CKRecord {
         do {
             return try await modify(saving: record)
         } catch let error as CKError where error.isRecordNotFound() {
-            // The first save of all, or the zone was removed in the settings, or only the record.
+            // This is the first save, or the zone was removed in the settings, or only the record was.
             if error.isZoneNotFound() { try await createZone() }
             return try await modify(saving: Self.newRecord(like: record))
         }
@@ -112,11 +112,11 @@ public struct CloudKitNoteDatabase: Sendable {
     public struct Changes: Sendable {
         public var records: [CKRecord] = []
         public var deletedRecordIDs: [CKRecord.ID] = []
-        /// Covers all of the above: keep it together with them, never before.
+        /// Covers all of the above: store it together with them, never earlier.
         public var token: CKServerChangeToken?
     }
 
-    /// - Parameter token: nil asks from the beginning.
+    /// - Parameter token: nil fetches from the beginning.
     public func fetchChanges(since token: CKServerChangeToken?) async throws -> Changes {
         try await withCheckedThrowingContinuation { continuation in
             let operation = CKFetchRecordZoneChangesOperation(
@@ -148,7 +148,7 @@ public struct CloudKitNoteDatabase: Sendable {
         }
     }
 
-    /// A person waits for most requests: those operations fail at once, and the app shows the error
+    /// A person waits for most requests: those operations fail immediately, and the app shows the error
     /// and tries again.
     private func run(
         _ operation: CKDatabaseOperation, _ quality: QualityOfService = .userInitiated

@@ -1,7 +1,7 @@
 import CloudKit
 import StratusRuntime
 
-// Whose note it is: each person has a file of their own, and one is for before anybody signs in.
+// The owner of the note: each user has their own file, and one file is for the time before a sign-in.
 extension NoteController {
     static func note(
         of owner: String?, _ folder: String, _ container: CKContainer, _ version: Int,
@@ -14,7 +14,8 @@ extension NoteController {
             world: world)
     }
 
-    /// Hears that somebody signs in or out. On Apple's platforms there is one account, and the object is nil.
+    /// Observes sign-ins and sign-outs. On Apple's platforms there is one account, and the notification's object is
+    /// nil.
     func observeAccount() {
         observer = NotificationCenter.default.addObserver(
             forName: .CKAccountChanged, object: container.connection, queue: nil
@@ -25,7 +26,7 @@ extension NoteController {
         }
     }
 
-    /// Shows the note of whoever is signed in now, and brings it in step.
+    /// Shows the note of the user who is signed in now, and syncs it.
     public func accountChanged() async {
         await inTurn { await self.noteAccount(isChanged: true) }
         await sync()
@@ -42,7 +43,7 @@ extension NoteController {
 
     /// Asks for the account's state, and opens the file of its user.
     ///
-    /// - Parameter isChanged: whether the user may be another one than the device knew.
+    /// - Parameter isChanged: whether the user may differ from the one that the device knew.
     func findAccount(isChanged: Bool = false) async throws {
         if isOffline { return }
         do {
@@ -54,7 +55,7 @@ extension NoteController {
             }
             show(availability)
         } catch let error as CKError where isChanged {
-            // Nobody knows whose device this is now: the former person's note is not shown.
+            // The user of this device is unknown now: the former user's note is not shown.
             try await open(noteOf: nil)
             show(.couldNotDetermine)
             throw error
@@ -64,7 +65,7 @@ extension NoteController {
     private func open(noteOf next: String?) async throws {
         guard next != owner else { return }
         let former = note
-        // What was not sent stays for the person who wrote it, and is seen by nobody else.
+        // Unsent text is kept for the user who wrote it, and no other user sees it.
         let keepsFile = await former.copy.isUnsaved
         await former.retire()
         if owner != nil, !keepsFile { try NoteFile(folder: folder, owner: owner).remove() }
@@ -74,7 +75,7 @@ extension NoteController {
         if await former.copy.text != note.copy.text { await cloudKitNoteChanged(note) }
     }
 
-    /// A note of before the sign-in becomes the person's; of two the later one is shown, and the other kept.
+    /// Adopts a note from before the sign-in; if the user has one too, the later one is shown, and the other kept.
     private static func adoptLocalNote(of folder: String, in file: NoteFile) throws {
         let localFile = NoteFile(folder: folder, owner: nil)
         let local = try localFile.read()
@@ -88,7 +89,7 @@ extension NoteController {
             } else if own.text != local.text {
                 own.overruled = local.text
             }
-            // Killed between the two, the same is done again.
+            // If the process is killed between this and the removal, the next call does the same again.
             try file.write(own)
         }
         try localFile.remove()
@@ -96,10 +97,10 @@ extension NoteController {
 
     // MARK: Signing out
 
-    /// Sends what waits, and takes the note from the device; call it before the account goes.
+    /// Sends what is pending, and removes the note from the device; call it before the sign-out.
     ///
-    /// - Parameter anyway: whether what cannot be sent is lost.
-    /// - Returns: whether it was done; false if something still waits.
+    /// - Parameter anyway: whether to discard what cannot be sent.
+    /// - Returns: whether the note was removed; false if something is still pending.
     public func prepareSignOut(anyway: Bool) async throws -> Bool {
         await sync(fetching: false)
         guard await !note.copy.isUnsaved || anyway else { return false }

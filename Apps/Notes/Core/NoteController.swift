@@ -1,11 +1,11 @@
 import CloudKit
 import StratusRuntime
 
-/// The app without its screen: takes what the person types, and syncs the note with the cloud.
+/// The app without its screen: takes what the user types, and syncs the note with the cloud.
 ///
 /// Requests to the service run one after the other; typing never waits for them.
 public actor NoteController: CloudKitNoteDelegate {
-    /// Seconds from a key to the save that has it.
+    /// Seconds from a keystroke to the save that includes it.
     public static let typingSeconds: Double = 2
     private static let backoff = Backoff(firstSeconds: 2, longestSeconds: 60)
 
@@ -16,7 +16,7 @@ public actor NoteController: CloudKitNoteDelegate {
     }
 
     public nonisolated let container: CKContainer
-    /// What changed for the screen; for one reader.
+    /// What changed for the screen; it has one reader.
     public nonisolated let events: AsyncStream<Event>
     let folder: String
     let version: Int
@@ -37,8 +37,8 @@ public actor NoteController: CloudKitNoteDelegate {
     }
 
     /// - Parameters:
-    ///   - folder: this app's alone; one process at a time.
-    ///   - owner: who is signed in, where the device knows without a network; nil asks the service.
+    ///   - folder: used only by this app, by one process at a time.
+    ///   - owner: who is signed in, if the device knows without a network; nil asks the service.
     ///   - version: of the form in which this app writes notes.
     public init(
         container: CKContainer, folder: String, owner: String? = nil, version: Int = 1,
@@ -55,7 +55,7 @@ public actor NoteController: CloudKitNoteDelegate {
 
     // MARK: The app's life
 
-    /// Begins syncing: sends what waits, and fetches what others changed.
+    /// Begins syncing: sends what is pending, and fetches what others changed.
     public func start() async {
         typing = TypingTimer(seconds: Self.typingSeconds, world: world) { [weak self] in
             await self?.sync(fetching: false)
@@ -66,7 +66,7 @@ public actor NoteController: CloudKitNoteDelegate {
         await sync()
     }
 
-    /// Ends. What was typed is on the disk, and is also sent now if that takes no longer than this.
+    /// Closes the app. Typed text is on disk already; it is also sent now if that takes no longer than this.
     public func close(withinSeconds seconds: Double = 2) async {
         await typing?.stop()
         if await note.copy.isUnsaved, !isOffline, status.availability == .available {
@@ -94,9 +94,9 @@ public actor NoteController: CloudKitNoteDelegate {
 
     // MARK: What the person does
 
-    /// Takes the whole text as it is now. It is on the disk at once, and in the cloud when the typing pauses.
+    /// Takes the whole current text. It is written to disk immediately, and sent to the cloud when the typing pauses.
     ///
-    /// - Throws: what the file system says; the note is as it was.
+    /// - Throws: the file system's error; the note is then unchanged.
     public func type(_ text: String) async throws {
         try await note.edit(text)
         await showStep()
@@ -114,16 +114,16 @@ public actor NoteController: CloudKitNoteDelegate {
         }
     }
 
-    /// Sends what waits, then fetches what others did.
+    /// Sends what is pending, then fetches the changes of other devices.
     public func sync() async { await sync(fetching: true) }
 
-    // MARK: In step
+    // MARK: Syncing
 
     func sync(fetching: Bool) async {
         await inTurn { await self.synchronize(fetching: fetching) }
     }
 
-    /// Does one piece of work after the other.
+    /// Runs pieces of work one after the other.
     func inTurn(_ work: @escaping @Sendable () async -> Void) async {
         let former = lastWork
         let task = world.startTask("notes") {
@@ -156,7 +156,7 @@ public actor NoteController: CloudKitNoteDelegate {
         await showStep()
     }
 
-    /// Tells the person, and tries again where that may help.
+    /// Shows an error, and tries again if that may help.
     func tell(_ error: any Error) async {
         let trouble = NoteTrouble(error)
         status.error = trouble.sentence

@@ -4,14 +4,14 @@ import CloudKit
 /// The state of the note on a device, in one file, so that all parts of it are equally old.
 public struct NoteCopy: Codable, Hashable, Sendable {
     public var text = ""
-    /// When the text was typed, wherever that was; nil before there is a note.
+    /// When the text was typed, on any device; nil before there is a note.
     public var modifiedMilliseconds: Int64?
     public var modified: Date? { modifiedMilliseconds.map(Date.init(milliseconds:)) }
-    /// Whether the text waits to be sent.
+    /// Whether the text has not been sent yet.
     public var isUnsaved = false
     /// The overruled text of a conflict that this device resolved.
     public var overruled: String?
-    /// The record without its fields, as the service last gave it: with it a save shows what it is based on.
+    /// The record without its fields, as the service last returned it; a save needs it to detect conflicts.
     var systemFields: Data?
     /// The change token of the zone.
     var changeToken: Data?
@@ -33,13 +33,13 @@ public struct NoteFile: Sendable {
     private let path: String
 
     /// - Parameters:
-    ///   - folder: exists, and is this app's alone.
-    ///   - owner: whose note; nil before anybody has signed in.
+    ///   - folder: exists, and is used only by this app.
+    ///   - owner: whose note; nil before a user has signed in.
     public init(folder: String, owner: String?) {
         path = folder + "/note" + (owner.map { "-" + LockedFolder.fileName($0) } ?? "") + ".json"
     }
 
-    /// - Returns: an empty copy where there is no file.
+    /// - Returns: an empty copy if there is no file.
     public func read() throws -> NoteCopy {
         guard FileManager.default.fileExists(atPath: path) else { return NoteCopy() }
         let data = try Data(contentsOf: URL(fileURLWithPath: path))

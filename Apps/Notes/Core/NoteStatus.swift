@@ -1,14 +1,14 @@
 import CloudKit
 
-/// What the app shows beside the note: whether the cloud can be used, how far the note is, and what went wrong.
+/// What the app shows beside the note: whether the cloud can be used, the progress of syncing, and the last error.
 public struct NoteStatus: Hashable, Sendable {
     public enum Step: String, Hashable, Sendable {
-        /// Nothing has been asked for yet.
+        /// Nothing has been requested yet.
         case local
         case waiting, saving, saved, offline
     }
 
-    /// Nil until it was asked for.
+    /// Nil until it was requested.
     public var availability: CKAccountStatus?
     public var step = Step.local
     /// What the app could not resolve by itself, and what to do about it.
@@ -52,10 +52,10 @@ public struct NoteStatus: Hashable, Sendable {
     }
 }
 
-/// What a person is told of an error, and whether the app tries again by itself.
+/// The message for an error, and whether the app tries again by itself.
 struct NoteTrouble {
     var sentence: String
-    /// Seconds that the service wants to be left alone; nil where only the person can do something.
+    /// Seconds until the service accepts requests again; nil if only the user can resolve the error.
     var retryAfterSeconds: Double?
 }
 

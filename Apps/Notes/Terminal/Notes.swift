@@ -47,7 +47,7 @@ struct Notes: AsyncParsableCommand {
         await session.end()
     }
 
-    /// The session of whoever is signed in, not begun yet.
+    /// The session of the signed-in user, not started yet.
     func openSession() async throws -> NotesSession {
         do {
             let folder = try LockedFolder(
@@ -71,7 +71,7 @@ struct Notes: AsyncParsableCommand {
 }
 
 extension AccountOwner {
-    /// Nil before anybody has signed in.
+    /// Nil before a user has signed in.
     fileprivate var fileName: String? {
         switch self {
         case .nobody: nil

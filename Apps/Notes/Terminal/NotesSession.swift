@@ -8,7 +8,7 @@ actor NotesSession {
     let controller: NoteController
     let account: Account
     let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
-    /// Open as long as the session, so that no other process uses it.
+    /// Open for as long as the session, so that no other process uses it.
     private let folder: LockedFolder
     private var isOpen = true
     private var isQuiet = false
@@ -26,7 +26,7 @@ actor NotesSession {
 
     private let isOffline: Bool
 
-    /// Starts; for one command it says nothing by itself, and hears no pushes.
+    /// Starts the session; for one command it prints nothing by itself and receives no pushes.
     func begin(isQuiet: Bool = false) async {
         self.isQuiet = isQuiet
         let (controller, world) = (controller, World.live)
@@ -139,7 +139,7 @@ actor NotesSession {
 
     // MARK: What is shown
 
-    /// The note as it is for a program, and so that it steers nothing for a person's terminal.
+    /// The note's text: unchanged for a program, without control characters for a terminal.
     private func plain(_ text: String) -> String {
         terminal.isInteractive ? text.shownInTerminal : text
     }
@@ -181,7 +181,7 @@ actor NotesSession {
         return String(decoding: data, as: UTF8.self).jsonShownInTerminal
     }
 
-    /// Prints what came by itself, where a person or a program reads along.
+    /// Prints an event that no command asked for, if a person or a program is reading.
     private func tell(_ event: NoteController.Event) async {
         guard !isQuiet, isOpen else { return }
         switch event {

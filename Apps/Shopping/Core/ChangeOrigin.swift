@@ -3,7 +3,7 @@
 public struct ChangeOrigin: Hashable, Sendable {
     /// The user record name of who made it, as the service says; nil for the person of this device.
     public let creatorName: String?
-    /// The random identifier that the device keeps on its disk; nil where the app that wrote the change was too old to
+    /// The random identifier that the device keeps on its disk; nil if the app that wrote the change was too old to
     /// say.
     public let deviceID: String?
 

@@ -1,5 +1,5 @@
 // Invariants
-// 1. A journal is a set of entries: order of arrival and repeated entries leave no trace.
+// 1. A journal is a set of entries: the order of arrival and repeated entries have no effect.
 // 2. An entry leaves the set only by compaction; `insert` never drops or changes one that is known.
 // 3. Two contents under one identifier break invariant 1 of JournalEntry. Should it happen, every
 //    device keeps the same one of the two.
@@ -10,7 +10,7 @@
 ///     journal.insert(entry)
 ///     print(journal.list().items.map(\.name))
 public struct Journal: Hashable, Sendable {
-    /// Journals of the same entries are equal, whatever was known and removed before.
+    /// Journals of the same entries are equal, regardless of what was known and removed before.
     public static func == (one: Journal, other: Journal) -> Bool {
         one.listID == other.listID && one.entriesByID == other.entriesByID
     }
@@ -76,7 +76,7 @@ public struct Journal: Hashable, Sendable {
             if let known = entriesByID[entry.id] {
                 guard known != entry, entry.canonicalText < known.canonicalText else { continue }
                 remove(ids: [entry.id])
-                // One that came in this very call is not in its place yet.
+                // An entry that was added in this call is not in its place yet.
                 fresh = fresh.map { $0.id == entry.id ? entry : $0 }
                 if !fresh.contains(entry) { place([entry]) }
             } else {
@@ -95,7 +95,7 @@ public struct Journal: Hashable, Sendable {
     private mutating func place(_ entries: [JournalEntry]) {
         let newest = history.last
         history += entries
-        // What was done last comes last, nearly always; else what stands in order is not moved much.
+        // New entries nearly always come last; otherwise sorting moves few entries of an ordered history.
         let isInOrder =
             entries.count == 1 && newest.map { $0.precedes(entries[0]) } ?? true
         if !isInOrder { history.sort { $0.precedes($1) } }

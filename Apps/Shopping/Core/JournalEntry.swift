@@ -4,7 +4,7 @@
 //    that says "the later wins" means this order, so every device names the same winner.
 // 3. What this version does not understand (an action, a field) is kept as it came and ignored.
 
-/// One change that somebody made to a shopping list; a list is the sum of its entries.
+/// One change that a person made to a shopping list; a list is the sum of its entries.
 public struct JournalEntry: Hashable, Sendable, Identifiable {
     /// What an entry does; an open set, because newer versions add actions.
     public struct Action: RawRepresentable, Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         public static let add = Action(rawValue: "add")
         /// Marks the item as bought.
         public static let tick = Action(rawValue: "tick")
-        /// Takes the item's mark away.
+        /// Removes the item's mark.
         public static let untick = Action(rawValue: "untick")
         /// Removes the item.
         public static let remove = Action(rawValue: "remove")
@@ -31,14 +31,14 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
         /// Moves the item after another one.
         public static let reorder = Action(rawValue: "reorder")
 
-        /// Says more of the item, such as how much; an empty value takes the note away. Format 2.
+        /// Sets the item's note, such as the amount; an empty value removes it. Format 2.
         public static let note = Action(rawValue: "note")
-        /// Sorts the item under a category of the people's own; an empty value under its aisle. Format 2.
+        /// Sorts the item under a user-defined category; an empty value, under its aisle. Format 2.
         public static let category = Action(rawValue: "category")
         /// Gives the item a picture, the asset of this entry's record. Format 2.
         public static let picture = Action(rawValue: "picture")
 
-        /// Says how many of the item; the value is a number from 1. Format 2.
+        /// Sets how many of the item; the value is a number from 1. Format 2.
         public static let quantity = Action(rawValue: "quantity")
 
         /// Whether this version knows what the action means.
@@ -57,11 +57,11 @@ public struct JournalEntry: Hashable, Sendable, Identifiable {
     public let id: String
     /// The list the entry belongs to.
     public let listID: String
-    /// The item the entry speaks of; nil when it speaks of the list itself.
+    /// The item that the entry concerns; nil when it concerns the list itself.
     public let itemID: String?
     /// What the entry does.
     public let action: Action
-    /// The name, title or colour, by action; nil where the action needs none. Longer ones are cut to
+    /// The name, title or colour, by action; nil if the action needs none. Longer ones are cut to
     /// ``ShoppingLimits/textScalars``.
     public let value: String?
     /// The item that add and reorder place their item after; nil is the list's start.

@@ -53,7 +53,7 @@ public struct JournalWriter: Hashable, Sendable {
         }
     }
 
-    /// Adds one item, with how many where the text says so.
+    /// Adds one item, with its number if the text has one.
     func addAgain(
         _ itemID: String, _ text: String, after afterItemID: String?,
         at editTimeMilliseconds: Int64, newID: () -> String
@@ -66,7 +66,7 @@ public struct JournalWriter: Hashable, Sendable {
         return [added, quantity(itemID, number, id: newID(), at: editTimeMilliseconds + 1)]
     }
 
-    /// Says how many of an item.
+    /// Sets how many of an item.
     public func quantity(
         _ itemID: String, _ number: Int, id: String, at editTimeMilliseconds: Int64
     ) -> JournalEntry {
@@ -79,11 +79,11 @@ public struct JournalWriter: Hashable, Sendable {
         entry(.tick, itemID: itemID, id: id, at: editTimeMilliseconds)
     }
 
-    /// Takes an item's mark away.
+    /// Removes an item's mark.
     ///
     /// - Parameters:
-    ///   - name: what the item is called, so that it comes back also where others have compacted it away.
-    ///   - afterItemID: where it stands then.
+    ///   - name: the item's name, so that it is restored even where other devices have compacted it.
+    ///   - afterItemID: the item that it then follows.
     public func untick(
         _ itemID: String, name: String? = nil, after afterItemID: String? = nil, id: String,
         at editTimeMilliseconds: Int64
@@ -128,7 +128,7 @@ public struct JournalWriter: Hashable, Sendable {
         entry(.reorder, itemID: itemID, after: afterItemID, id: id, at: editTimeMilliseconds)
     }
 
-    /// Says more of an item, or no more with an empty text.
+    /// Sets an item's note; an empty text removes it.
     public func note(
         _ itemID: String, _ text: String, id: String, at editTimeMilliseconds: Int64
     ) -> JournalEntry {
@@ -149,7 +149,7 @@ public struct JournalWriter: Hashable, Sendable {
         entry(.picture, itemID: itemID, id: id, at: editTimeMilliseconds)
     }
 
-    /// Takes an item's picture away.
+    /// Removes an item's picture.
     public func noPicture(
         _ itemID: String, id: String, at editTimeMilliseconds: Int64
     ) -> JournalEntry {

@@ -1,12 +1,11 @@
 // How a list is rebuilt: a pure function of the SET of entries. Entries are put into their total
 // order first, so arrival order cannot matter. The rules:
 //
-// 1. An item begins with its first add, whatever the clocks say: every other entry of the item
-//    counts as later. (A tick from a device with a slow clock is not lost.) Where compaction has
-//    taken the adds, it begins with its first untick that has a name: an item that somebody wants
-//    again is never lost.
-// 2. Name, mark, number and presence: the later entry wins. A later add of the same item brings it back,
-//    unticked, one of it and with the new name; a tick never brings a removed item back.
+// 1. An item begins with its first add, whatever the clocks say: every other entry of the item counts as later. (A tick
+//    from a device with a slow clock is not lost.) Where compaction has removed the adds, it begins with its first
+//    untick that has a name: an item that is wanted again is never lost.
+// 2. Name, mark, number and presence: the later entry wins. A later add of the same item restores it, unticked, one of
+//    it and with the new name; a tick never restores a removed item.
 // 3. Position: see PlacementTree. Removed items keep their place, so what stands after them stays.
 // 4. Entries of an item that was never added have no effect until its add arrives.
 // 5. Title and colour: the later entry wins; the first create counts as the title's beginning and
@@ -22,7 +21,7 @@ extension Journal {
 }
 
 extension JournalEntry {
-    /// Whether the entry says something of its item, as far as this version knows.
+    /// Whether the entry changes its item, as far as this version knows.
     fileprivate var countsForItem: Bool {
         switch action {
         case .add, .tick, .untick, .remove, .reorder, .picture: true
@@ -77,7 +76,7 @@ struct ListBuilder {
 
     private mutating func beginItems() {
         var untickRanks: [Int] = []
-        // By rank: to walk the entries themselves would copy each.
+        // By rank: iterating over the entries themselves would copy each.
         for rank in entries.indices {
             if entries[rank].action == .add {
                 begin(with: rank)

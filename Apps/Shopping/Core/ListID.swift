@@ -10,7 +10,7 @@ import StratusCache
 public struct ListID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier that the list got when it was made: its root record's name, and its journal's.
     public let name: String
-    /// The record name of the user whose list it is; nil for the person's own.
+    /// The record name of the list's owner; nil for the user's own list.
     public let ownerName: String?
 
     public init(_ name: String, ownerName: String? = nil) {
@@ -27,7 +27,7 @@ public struct ListID: Hashable, Sendable, CustomStringConvertible {
 
     public var isOwn: Bool { ownerName == nil }
 
-    /// Own lists are in the private database, those of others are seen in the shared one.
+    /// Own lists are in the private database, those of others are in the shared one.
     public var scope: CKDatabase.Scope { isOwn ? .private : .shared }
 
     public var zoneID: CKRecordZone.ID {
@@ -43,7 +43,7 @@ public struct ListID: Hashable, Sendable, CustomStringConvertible {
 
     private static let mark: Character = "\u{1F}"
 
-    /// The identity as one word: an own list's is its name, as it was before there were others.
+    /// The identifier as one word: for an own list its name, as it was before lists could be shared.
     public var description: String {
         ownerName.map { "\(name)\(Self.mark)\($0)" } ?? name
     }

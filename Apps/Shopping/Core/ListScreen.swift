@@ -2,10 +2,10 @@
 // 1. Planning: the rows are the list. Shopping: no row moves or vanishes under the person's finger.
 // 2. Every item of the newest list is either a row or a notice, never both, never neither.
 
-/// What a person sees of a list: planning applies changes at once, shopping announces additions.
+/// What a person sees of a list: planning applies changes immediately, shopping announces additions.
 public struct ListScreen: Hashable, Sendable {
     public enum Mode: Hashable, Sendable {
-        /// At home: changes appear in the list at once.
+        /// At home: changes appear in the list immediately.
         case planning
         /// In the shop: rows stay where they are, additions wait as notices.
         case shopping
@@ -21,7 +21,7 @@ public struct ListScreen: Hashable, Sendable {
 
     public private(set) var mode: Mode
     public private(set) var rows: [Row]
-    /// Items that others added while this person was shopping, in list order, to be tapped.
+    /// Items that others added while the user was shopping, in list order, to be tapped.
     public private(set) var notices: [ShoppingItem] = []
     /// The newest list that arrived.
     public private(set) var list: ShoppingList
@@ -37,7 +37,7 @@ public struct ListScreen: Hashable, Sendable {
         self.rows = list.items.map { Row(item: $0, isRemoved: false) }
     }
 
-    /// Opens a list in shopping mode as it was left: with these rows, in this order; what else is on the list waits as notices.
+    /// Opens a list in shopping mode as it was left: with these rows, in this order; other items are notices.
     public init(list: ShoppingList, deviceID: String, shoppingWith shownIDs: [String]) {
         self.init(list: list, deviceID: deviceID, mode: .shopping)
         let rowsByID = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }

@@ -61,7 +61,7 @@ public struct ListText: Sendable {
         return "\(title) (\(toBuyCount) to buy, \(tickedCount) ticked\(colour))"
     }
 
-    /// A row's number, right-aligned so that rows stand below each other.
+    /// A row's number, right-aligned so that rows are aligned.
     private func number(_ number: Int) -> String {
         let digits = String(number)
         return String(repeating: " ", count: max(0, 3 - digits.count)) + digits
@@ -81,13 +81,13 @@ public struct ListText: Sendable {
         item.addedBy.isEmpty ? "somebody" : Self.oneLine(item.addedBy)
     }
 
-    /// Keeps other people's text from breaking lines or steering the terminal.
+    /// Keeps other people's text from breaking lines or controlling the terminal.
     public static func oneLine(_ text: String) -> String {
         var plain = ""
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator: plain += " "
-            // What turns the direction of a whole line; letters have their own.
+            // Scalars that change the direction of a whole line; letters have their own direction.
             case .format where Self.turnsDirection(scalar): continue
             default: plain.unicodeScalars.append(scalar)
             }
@@ -95,7 +95,7 @@ public struct ListText: Sendable {
         return plain
     }
 
-    /// A text of somebody else, cut to what a person reads.
+    /// Another person's text, shortened for display.
     static func shortened(_ text: String) -> String {
         let scalars = text.unicodeScalars
         guard

@@ -1,6 +1,6 @@
 // Where items stand, after the replicated growable array (RGA; Roh and others, 2011).
 //
-// Every add and every reorder is a placement: a place of its own that stays for ever, even when the
+// Every add and every reorder is a placement: a place of its own that stays forever, even when the
 // item leaves it or is removed. A placement stands on its anchor: the place its after-item had when
 // the entry was made. The rules:
 //
@@ -8,7 +8,7 @@
 //    is none, its first add. No after-item: the list's start.
 // 2. Places on the same anchor: the later entry stands nearer to the anchor. So "after X" means
 //    directly after X, and of two offline adds after X none is lost and all devices agree.
-// 3. What was placed on a placement follows it at once (depth first), so a run typed by one person
+// 3. What was placed on a placement follows it directly (depth first), so a run typed by one person
 //    ("bread", after it "butter") is never mixed with another person's run.
 // 4. An anchor that is not known yet: the places on it come at the list's end, groups by their
 //    oldest entry. When the anchor arrives they move to it.
@@ -58,7 +58,7 @@ struct PlacementTree {
         anchors[placement] = .placement(itemPlacements[low - 1])
     }
 
-    /// Anchors a place on an item nobody has added yet (rule 4).
+    /// Anchors a place on an item that has not been added yet (rule 4).
     mutating func attach(_ placement: Int, afterUnknown itemID: String) {
         anchors[placement] = .unknown(itemID)
     }
@@ -69,7 +69,7 @@ struct PlacementTree {
         return anchor
     }
 
-    /// The item that a placement stands on and that nobody has added; nil for another anchor.
+    /// The item that a placement stands on and that has not been added; nil for another anchor.
     func unknownAnchor(of placement: Int) -> String? {
         guard case .unknown(let itemID) = anchors[placement] else { return nil }
         return itemID

@@ -9,9 +9,9 @@ import StratusCache
 extension ShoppingStore {
     /// Which records this app writes, and how those of its older formats become today's.
     ///
-    /// Format 2 gave each entry the list's root as parent, for what has no parent is not in the share of the root. An
-    /// entry of format 1 is saved again with one. What a newer app wrote is read as far as it goes, and the person is
-    /// told to update.
+    /// Format 2 gave each entry the list's root as parent, because a record without a parent is not in the root's
+    /// share. An entry of format 1 is saved again with a parent. Entries of a newer app are read as far as possible,
+    /// and the user is asked to update.
     static var versions: RecordVersions {
         var versions = RecordVersions()
         versions.newerRecords = .goOn

@@ -9,15 +9,15 @@ public enum ShoppingAction: Hashable, Sendable {
     case rename(itemID: String, name: String)
     /// Moves an item after another one; nil is the list's start.
     case move(itemID: String, afterItemID: String?)
-    /// Says more of an item, such as the amount; an empty text says no more.
+    /// Sets an item's note, such as the amount; an empty text removes it.
     case note(itemID: String, text: String)
-    /// Sorts an item under a category of the people's own; an empty name under its aisle.
+    /// Sorts an item under a user-defined category; an empty name, under its aisle.
     case category(itemID: String, name: String)
-    /// Brings a removed item back, unticked.
+    /// Restores a removed item, unticked.
     case addAgain(itemID: String, name: String, afterItemID: String?)
-    /// Says how many of an item, from 1.
+    /// Sets how many of an item, from 1.
     case quantity(itemID: String, Int)
-    /// Takes the item's picture away.
+    /// Removes the item's picture.
     case removePicture(itemID: String)
     case renameList(title: String)
     case recolour(colour: String)
@@ -48,7 +48,7 @@ extension JournalWriter {
             guard let number = place.map({ items[$0].quantity }), number > 1 else {
                 return [unticked]
             }
-            // For where others have compacted it away.
+            // In case other devices have compacted it.
             return [unticked, quantity(itemID, number, id: newID(), at: time + 1)]
         case .remove(let itemID):
             return [remove(itemID, id: newID(), at: time)]

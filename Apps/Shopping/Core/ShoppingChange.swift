@@ -1,10 +1,10 @@
-/// Something that came from another device or from the service, ready to be told to a person.
+/// Something that came from another device or from the service, ready to be shown to the user.
 public struct ShoppingChange: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case listAppeared
         /// The list was deleted elsewhere.
         case listDisappeared
-        /// This person left it, or deleted it on this device.
+        /// The user left it, or deleted it on this device.
         case left, deletedHere
         /// What happened to another person's list: one of four things, or one that is not known.
         case removedFromList, sharingStopped, listDeletedByOwner, listUnshared
@@ -39,7 +39,7 @@ public struct ShoppingChange: Hashable, Sendable {
     public let listTitle: String
     public let author: String
     public let device: String
-    /// Whose device it was: names decide nothing.
+    /// The user and device that made it; names do not identify them.
     public let origin: ChangeOrigin
 
     public init(

@@ -4,7 +4,7 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     /// What the person typed, such as "2 pints milk".
     public internal(set) var name: String
     public internal(set) var isTicked: Bool
-    /// How many; 1 where nobody says.
+    /// How many; 1 unless an entry sets it.
     public internal(set) var quantity = 1
     /// Who ticked the item; nil while it is unticked.
     public internal(set) var tickedBy: String?
@@ -14,24 +14,24 @@ public struct ShoppingItem: Hashable, Sendable, Identifiable {
     public internal(set) var addedFrom: ChangeOrigin
     /// When the item was added, in milliseconds since 1970.
     public internal(set) var addedAtMilliseconds: Int64
-    /// What people say of it besides its name, such as the amount; nil for nothing.
+    /// The note besides its name, such as the amount; nil for none.
     public internal(set) var note: String?
-    /// The category of the people's own; nil leaves it in its aisle.
+    /// The user-defined category; nil leaves it in its aisle.
     public internal(set) var category: String?
-    /// The entry that bears the item's picture; nil without one.
+    /// The entry with the item's picture; nil without one.
     public internal(set) var pictureEntryID: String?
     /// The name with how many, such as "2 × milk".
     public var text: String { Quantity.text(quantity, name) }
-    /// When somebody last did something to the item, in milliseconds since 1970.
+    /// When the item was last changed, in milliseconds since 1970.
     public internal(set) var changedAtMilliseconds: Int64
 }
 
-/// A shopping list as it stands after all its entries; never stored, always rebuilt.
+/// A shopping list after all its entries; never stored, always rebuilt.
 public struct ShoppingList: Hashable, Sendable, Identifiable {
     public let id: ListID
     /// The title; empty while neither the creating entry nor a rename has arrived.
     public let title: String
-    /// The colour's name; nil until somebody chose one.
+    /// The colour's name; nil until one was chosen.
     public let colour: String?
     /// The items that are not removed, in the order people gave them.
     public let items: [ShoppingItem]

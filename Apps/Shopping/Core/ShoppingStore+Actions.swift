@@ -6,7 +6,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// What a person does, online or not.
+/// What the user does, online or not.
 extension ShoppingStore {
     /// Creates a list.
     ///
@@ -34,7 +34,7 @@ extension ShoppingStore {
     /// - Throws: ``UnknownList``, or what the cache throws when the file cannot be written.
     @discardableResult
     public func perform(_ actions: [ShoppingAction], in listID: ListID) throws -> [JournalEntry] {
-        // A list that was just deleted elsewhere is not made anew by what is done to it here.
+        // A list that was just deleted elsewhere is not recreated by an action on it here.
         guard var known = listsByID[listID],
             try cache.zoneIDs(in: listID.scope).contains(listID.zoneID)
         else { throw UnknownList(listID: listID) }
@@ -50,7 +50,7 @@ extension ShoppingStore {
             if case .renameList(let newTitle) = action { title = newTitle }
         }
         var records = entries.map { $0.record(in: listID) }
-        // A root record that has not arrived yet is not made anew: it would conflict with itself.
+        // A root record that has not arrived yet is not created again: it would conflict with itself.
         if let title, let root = try cache.record(for: listID.rootID, in: listID.scope) {
             root[ShoppingRecord.titleField] = title
             records.append(root)

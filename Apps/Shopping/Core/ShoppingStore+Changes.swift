@@ -6,9 +6,9 @@ import StratusCache
     import CloudKit
 #endif
 
-/// What comes in: journals grow by the entries that changed, never by reading everything again.
+/// Incoming changes: journals grow by the entries that changed, without reading everything again.
 extension ShoppingStore {
-    /// A list's records are read in one go where at least this many of them changed, and this share of all.
+    /// A list's records are read all together if at least this many of them changed, and this share of all.
     private static let (recordsReadSingly, shareReadSingly) = (200, 0.25)
 
     /// Takes records that changed on this device; those this device wrote itself are known already.
@@ -21,7 +21,7 @@ extension ShoppingStore {
                 let records = try records(ids, of: listID)
                 let gone = Set(ids).subtracting(records.lazy.map(\.recordID))
                 if !gone.isEmpty {
-                    // Of a list that is gone as a whole, its event tells with all that is known of it.
+                    // If the whole list is gone, its own event reports that.
                     guard try cache.zoneIDs(in: listID.scope).contains(zoneID) else { continue }
                     forget(gone, of: listID)
                 }
@@ -34,7 +34,7 @@ extension ShoppingStore {
         }
     }
 
-    /// Those of some records that are on this device, and perhaps others of their list.
+    /// Those of the records that are on this device; may include others of their list.
     func records(_ ids: [CKRecord.ID], of listID: ListID) throws -> [CKRecord] {
         let count = Double(listsByID[listID]?.journal.count ?? 0)
         return ids.count < max(Self.recordsReadSingly, Int(count * Self.shareReadSingly))
@@ -54,7 +54,7 @@ extension ShoppingStore {
         try notePeople(of: listID)
     }
 
-    /// Takes entries out of a journal that compaction has deleted.
+    /// Removes entries that compaction has deleted from a journal.
     private func forget(_ ids: Set<CKRecord.ID>, of listID: ListID) {
         if let share = listsByID[listID]?.share, ids.contains(share.recordID) {
             listsByID[listID]?.share = nil
@@ -73,7 +73,7 @@ extension ShoppingStore {
         let (names, me) = (known.people, known.myName)
         let fresh = known.insert(records)
         if known.people != names || known.myName != me {
-            // The entries that came before their authors' names.
+            // The entries arrived before their authors' names.
             known.journal = Journal(listID: listID.name)
             known.rebuilt = nil
             known.insert(try cache.records(inZoneWith: listID.zoneID, in: listID.scope))
@@ -106,7 +106,7 @@ extension ShoppingStore {
         let shown = Set(after.items.map(\.id))
         let cutoff = clock() - ShoppingLimits.shownBoughtMilliseconds
         for entry in fresh.sorted(by: { $0.precedes($1) }) {
-            // An old change of what shows no more is for the activity view.
+            // An old change of an item that is no longer shown is only for the activity view.
             if let itemID = entry.itemID, entry.editTimeMilliseconds < cutoff,
                 !shown.contains(itemID)
             {
@@ -121,7 +121,7 @@ extension ShoppingStore {
         }
     }
 
-    /// Tells of what happened while syncing, as far as it concerns a person.
+    /// Announces what happened during a sync, as far as it concerns the user.
     func note(_ event: CacheEvent) async {
         switch event {
         case .zoneDeleted(let zoneID, _, _):
@@ -150,7 +150,7 @@ extension ShoppingStore {
                     .trouble("The service refuses a list; it is kept here. \(failure.message)"),
                     listID: ListID(zoneID)))
         case .recordsMissing(let records):
-            // What was compacted while this device was away is in nobody's list any more.
+            // What was compacted while this device was offline is no longer in any list.
             guard !records.allSatisfy(isCompacted) else { return }
             tell(
                 ShoppingChange(
@@ -198,8 +198,8 @@ extension ShoppingStore.KnownList {
         }
         for record in records {
             if var entry = JournalEntry(record) {
-                // What an entry says of its author is only what its device said. Nobody changes entries: one that
-                // was changed is whoever's who did.
+                // The author in an entry is only what its device claims. Entries are never changed by the app: one that
+                // was changed is attributed to the user who changed it.
                 let saver = record.lastModifiedUserRecordID ?? record.creatorUserRecordID
                 if let saver = saver?.recordName {
                     if let name = people[saver] { entry.author = name }
@@ -215,17 +215,17 @@ extension ShoppingStore.KnownList {
         return journal.insert(entries)
     }
 
-    /// Whether a user is this device's person; in a list that nobody shares there is nobody else.
+    /// Whether a user is this device's user; a list that is not shared has no others.
     private func isMine(_ userName: String) -> Bool {
         myName.map { $0 == userName } ?? true || userName == CKCurrentUserDefaultName
     }
 }
 
 extension ShoppingChange.Kind {
-    /// The entry in words; nil for what nobody needs to be told.
+    /// The entry in words; nil for one that is not announced.
     ///
     /// - Parameters:
-    ///   - names: the items' names before the entry; brought up to date.
+    ///   - names: the items' names before the entry; updated.
     ///   - lastNames: the items' names after everything.
     fileprivate init?(
         _ entry: JournalEntry, _ names: inout [String: String], _ lastNames: [String: String]
@@ -243,7 +243,7 @@ extension ShoppingChange.Kind {
         case (.rename, .some):
             let newName = entry.value ?? ""
             let last = lastNames[itemID] ?? newName
-            // A rename that lost against one made here is told with the name that stays.
+            // A rename that lost against one made here is announced with the name that stays.
             let isOverruled = last != newName && names[itemID] == last
             self = .itemRenamed(
                 from: name, to: newName, laterName: isOverruled ? last : nil)

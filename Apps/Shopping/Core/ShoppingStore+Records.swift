@@ -11,7 +11,7 @@ extension JournalEntry {
     /// own.
     private static let fieldsOfTheCache: Set = [FieldWise.defaultFieldTimesKey, "editedAt"]
 
-    /// The entry as a record that was not saved yet; it hangs on the list's root, as what is shared does.
+    /// The entry as a record that was not saved yet; its parent is the list's root, so that it is shared.
     func record(in listID: ListID) -> CKRecord {
         let record = CKRecord(
             recordType: ShoppingRecord.journalEntryType,
@@ -28,7 +28,7 @@ extension JournalEntry {
         return record
     }
 
-    /// Reads an entry; nil for a record that is none.
+    /// Reads an entry; nil for a record that is not an entry.
     init?(_ record: CKRecord) {
         guard record.recordType == ShoppingRecord.journalEntryType else { return nil }
         var fields: [String: JournalField] = [:]
@@ -36,7 +36,7 @@ extension JournalEntry {
             fields[name] = JournalField(value)
         }
         self.init(id: record.recordID.recordName, fields: fields)
-        // On every device the same: the service says when it came.
+        // The same on every device: the service's own creation date.
         guard let came = record.creationDate else { return }
         let latest = Int64(came.timeIntervalSince1970 * 1_000)
         editTimeMilliseconds = min(

@@ -8,8 +8,8 @@ import StratusCache
     import CloudKit
 #endif
 
-/// The shopping lists of one account on one device: readable and writable offline, in step with the
-/// person's other devices whenever there is a network.
+/// The shopping lists of one account on one device: readable and writable offline, synced with the user's other devices
+/// whenever there is a network.
 ///
 /// Each list is a zone with a root record and a record for each journal entry. Entries are only ever
 /// created, so they never conflict; the root record's title is that of the latest edit.
@@ -23,7 +23,7 @@ import StratusCache
 /// for await change in await store.changes() { print(change.sentence) }
 /// ```
 public actor ShoppingStore {
-    /// The pace of an app that people watch: it retries soon after trouble.
+    /// The pace of an app that people watch: it retries soon after an error.
     public static var watchedPace: SyncSettings {
         var settings = SyncSettings()
         settings.firstRetryDelaySeconds = 0.5
@@ -47,9 +47,9 @@ public actor ShoppingStore {
         var people: [String: String] = [:]
         /// The user record name of this device's person, which the share says; nil while the list is not shared.
         var myName: String?
-        /// When entries came to the service, in milliseconds since 1970, as far as this was asked for.
+        /// When entries reached the service, in milliseconds since 1970, as far as this was requested.
         var arrivals: [String: Int64] = [:]
-        /// Whether its appearance was told, or the list was made or found here.
+        /// Whether its appearance was announced, or the list was created or found here.
         var isNotified = false
         /// The list as rebuilt; nil after a new entry.
         var rebuilt: ShoppingList?
@@ -64,7 +64,7 @@ public actor ShoppingStore {
     package let container: CKContainer
     var activity: ActivityLog { ActivityLog(cache: cache) }
     let device: String
-    /// What tells this device from all others, whatever they are called: random, and kept with the lists.
+    /// The random identifier that distinguishes this device from all others, stored with the lists.
     public nonisolated let deviceID: String
     let author: String
     let clock: Clock
@@ -73,9 +73,9 @@ public actor ShoppingStore {
     var listsByID: [ListID: KnownList] = [:]
     var observers: [Int: AsyncStream<ShoppingChange>.Continuation] = [:]
     private var observerCount = 0
-    /// Whether it was told that the service cannot be reached.
+    /// Whether it was announced that the service cannot be reached.
     private var isServiceLost = false
-    /// The last upload after which this device looked whether to compact.
+    /// The last upload after which this device checked whether to compact.
     private var compactedSend: Int64?
     /// Records that changed and could not be read: they are read with the next ones.
     var unreadIDs: Set<CKRecord.ID> = []
@@ -123,7 +123,7 @@ public actor ShoppingStore {
         return store
     }
 
-    /// Watches first and reads then, so that nothing falls between.
+    /// Starts observing before it reads, so that no change is missed.
     private func begin() throws {
         let (changes, events) = (recordChanges, cache.events())
         for scope in [CKDatabase.Scope.private, .shared] {
@@ -140,7 +140,7 @@ public actor ShoppingStore {
         ]
     }
 
-    /// Ends all observation and closes the file. What was not sent yet is sent after the next start.
+    /// Ends all observation and closes the file. Unsent changes are sent after the next start.
     public func close() async throws {
         await cache.stop()
         try cache.close()
@@ -151,7 +151,7 @@ public actor ShoppingStore {
 
     // MARK: Syncing
 
-    /// Keeps in step with the service until ``close()``; again, it ends a halt.
+    /// Syncs with the service until ``close()``; calling it again ends a halt.
     public func start() async {
         await refetchWhenLongAway()
         await cache.start()
@@ -168,7 +168,7 @@ public actor ShoppingStore {
 
     /// Sends and fetches until there is nothing left to do.
     ///
-    /// - Throws: `CacheError`, at once when the service cannot be reached; nothing is lost.
+    /// - Throws: `CacheError`, immediately when the service cannot be reached; nothing is lost.
     public func sync() async throws {
         try await refetchIfLongAway()
         try await cache.sync()
@@ -184,12 +184,12 @@ public actor ShoppingStore {
         absorbUnseen()
     }
 
-    /// Takes what came and was not taken yet; else it comes by itself, soon.
+    /// Takes changes that arrived and were not taken yet, which otherwise happens by itself soon.
     package func absorbUnseen() {
         for changes in recordChanges { absorb(changes.takeUnseen()) }
     }
 
-    /// Tells once that the service went, and once that it is back.
+    /// Announces once that the service became unreachable, and once that it is reachable again.
     private func noteReach(_ status: CacheStatus) {
         guard status.isEnabled else { return }
         let isLost = !status.isNetworkReachable || status.retryCount > 1
@@ -198,7 +198,7 @@ public actor ShoppingStore {
         tell(ShoppingChange(isLost ? .serviceLost : .serviceBack))
     }
 
-    /// Compacts after uploads of a running loop, and tells when the service is gone.
+    /// Compacts after uploads of a running loop, and announces when the service is unreachable.
     private func watchUploads() async {
         do {
             for try await status in cache.statuses() where status.isRunning {
@@ -218,17 +218,17 @@ public actor ShoppingStore {
     /// Fetches everything again with the next sync, as if this device were new; what is pending stays.
     public func refetchEverything() async throws { try await cache.refetchEverything() }
 
-    /// Goes offline, as in flight mode, or back online. Changes wait meanwhile.
+    /// Goes offline, as in flight mode, or back online. Changes stay pending meanwhile.
     public func setOnline(_ isOnline: Bool) async {
         if isOnline { await refetchWhenLongAway() }
         await cache.setEnabled(isOnline)
         if isOnline { await cache.fetchSoon() }
     }
 
-    /// Under which it is noted that a list was left or deleted here since the last ``sync()``.
+    /// The name of the note that a list was left or deleted here since the last ``sync()``.
     static let unsentEnds = "unsent ends"
 
-    /// Whether the service may not know all yet, lists that were left or deleted included.
+    /// Whether the service may not know all changes yet, lists that were left or deleted included.
     public var hasUnsent: Bool {
         get async throws {
             if try activity.note(Self.unsentEnds) != nil { return true }
@@ -239,11 +239,11 @@ public actor ShoppingStore {
     /// Whether everything is sent, what is pending, and why.
     public func status() async throws -> CacheStatus { try await cache.status() }
 
-    // MARK: Looking
+    // MARK: Reading
 
     /// What comes from other devices and from the service, from now on.
     ///
-    /// At most ``ShoppingLimits/bufferedChanges`` are kept for somebody who does not look.
+    /// At most ``ShoppingLimits/bufferedChanges`` are kept for a reader that does not take them.
     public func changes() -> AsyncStream<ShoppingChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ShoppingChange.self,
@@ -264,7 +264,7 @@ public actor ShoppingStore {
         }
     }
 
-    /// A list as it stands; nil when this device does not know it.
+    /// A list in its current state; nil when this device does not know it.
     public func list(_ listID: ListID) -> ShoppingList? {
         guard let known = listsByID[listID] else { return nil }
         let whole = known.rebuilt ?? known.journal.list()
@@ -274,10 +274,10 @@ public actor ShoppingStore {
             as: listID, title: list.title.isEmpty ? known.rootTitle ?? "" : list.title)
     }
 
-    /// Whether a newer version of the app changed some list: what it did is kept, but not all of it shows.
+    /// Whether a newer version of the app changed some list: its changes are kept, but not all are shown.
     public var needsNewerApp: Bool { listsByID.values.contains { $0.journal.needsNewerApp } }
 
-    /// What happened to a list since this device knows it, oldest first; compaction takes nothing of it.
+    /// What happened to a list since this device knows it, oldest first; compaction removes nothing from it.
     ///
     /// - Throws: SQLite's error.
     public func activity(of listID: ListID) throws -> [ActivityEvent] {

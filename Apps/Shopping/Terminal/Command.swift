@@ -88,7 +88,7 @@ enum Command: Hashable, Sendable {
         }
     }
 
-    /// The words of sharing and of the rest, which need more than themselves.
+    /// Reads the commands for sharing and the others that need arguments.
     private init(
         word: String, _ needed: (String) throws(NotUnderstood) -> String
     ) throws(NotUnderstood) {

@@ -2,11 +2,11 @@ import AppDevice
 import Foundation
 import StratusCache
 
-/// Which file keeps whose lists.
+/// Which file has which user's lists.
 extension DeviceFolder {
-    /// Releases before the file's name was the user's kept the lists of every token in this one.
+    /// Earlier releases, whose files were not named after the user, kept the lists of every token in this one.
     private var formerPath: String { path + "/lists-signed-in.sqlite" }
-    /// Lists that no account has yet.
+    /// The file of lists that have no account yet.
     private var ownerlessPath: String { path + "/lists.sqlite" }
 
     private func path(of owner: AccountOwner) -> String {
@@ -18,10 +18,9 @@ extension DeviceFolder {
         }
     }
 
-    /// The file of somebody's lists, which only they can read; made when it does not exist.
+    /// The file of a user's lists, which only they can read; created if it does not exist.
     ///
-    /// Somebody without a file gets the one that an earlier release kept for them, if it was synced with
-    /// their account.
+    /// A user without a file gets the one that an earlier release kept for them, if it was synced with their account.
     func listsPath(of owner: AccountOwner) throws(Failure) -> String {
         let own = path(of: owner)
         if !FileManager.default.fileExists(atPath: own), case .user(let recordName) = owner,
@@ -42,10 +41,10 @@ extension DeviceFolder {
         return own
     }
 
-    /// Whether there is a file of lists that no account has yet.
+    /// Whether there is a file of lists that have no account yet.
     var hasOwnerlessLists: Bool { FileManager.default.fileExists(atPath: ownerlessPath) }
 
-    /// Removes that file, and what belongs to it, when an account has the lists.
+    /// Removes that file and the files beside it, once an account has the lists.
     func removeOwnerlessLists() {
         for ending in ["", "-wal", "-shm", "-lock", "-assets"] {
             // A file that stays is adopted again, which adds nothing.
@@ -53,7 +52,7 @@ extension DeviceFolder {
         }
     }
 
-    /// What to know about lists of an earlier release that ``listsPath(of:)`` has left alone; nil when there
+    /// A notice about lists of an earlier release that ``listsPath(of:)`` did not take over; nil when there
     /// are none.
     func formerListsNotice() -> String? {
         guard FileManager.default.fileExists(atPath: formerPath) else { return nil }
@@ -76,7 +75,7 @@ extension DeviceFolder {
         let files = FileManager.default
         guard files.fileExists(atPath: former) else { return }
         do {
-            // What a killed app left in the log first: without it, the file would be an older one.
+            // The log first, which a killed app may have left: without it, the file would be an older one.
             for ending in ["-wal", "-shm", ""] where files.fileExists(atPath: former + ending) {
                 try files.moveItem(atPath: former + ending, toPath: own + ending)
                 try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: own + ending)

@@ -19,7 +19,7 @@ final class DeviceFolder: Sendable {
 
     static var standardPath: String { LockedFolder.standardPath(app: "shopping") }
 
-    /// Opens the folder for this process alone, and makes it when it does not exist.
+    /// Opens the folder for exclusive use by this process, and creates it if it does not exist.
     init(
         path: String, hostName: String = ProcessInfo.processInfo.hostName,
         random: () -> UInt16 = { .random(in: .min ... .max) }
@@ -43,7 +43,7 @@ final class DeviceFolder: Sendable {
     var knownTokens: KnownTokens { folder.knownTokens }
     var keepsSignIn: Bool { folder.keepsSignIn }
 
-    /// The app's container as this device reaches it.
+    /// The app's container on this device.
     func container(_ identifier: String) -> CKContainer {
         folder.container(identifier, deviceName: notes.deviceName)
     }

@@ -76,7 +76,7 @@ struct Shopping: AsyncParsableCommand {
         try await session.end()
     }
 
-    /// The session of whoever is signed in, not begun yet.
+    /// The session of the signed-in user, not started yet.
     func openSession() async throws -> ShoppingSession {
         let (folder, account, store) = try await openLists()
         let terminal = TerminalOutput(isInteractive: isatty(STDIN_FILENO) != 0)
@@ -86,7 +86,7 @@ struct Shopping: AsyncParsableCommand {
             formerListsNotice: folder.formerListsNotice())
     }
 
-    /// The lists of whoever is signed in.
+    /// The lists of the signed-in user.
     func openLists() async throws -> (DeviceFolder, Account, ShoppingStore) {
         do {
             let folder = try DeviceFolder(path: data ?? DeviceFolder.standardPath)
@@ -130,7 +130,7 @@ struct Shopping: AsyncParsableCommand {
 }
 
 extension Shopping {
-    /// The app's container; the sign-in is the device's own, and lies with its lists.
+    /// The app's container; the sign-in belongs to the device, and is stored with its lists.
     static func container(in folder: DeviceFolder) -> CKContainer {
         folder.container(containerIdentifier)
     }

@@ -1,9 +1,9 @@
 import Foundation
 import ShoppingCore
 
-/// What happened, what is refused, and what else a person tidies.
+/// The activity, refused changes, and tidying.
 extension ShoppingSession {
-    /// Lines of the activity that one look shows.
+    /// Lines of the activity that are shown at a time.
     private static let shownLines = 20
 
     private static func day(_ milliseconds: Int64) -> String {

@@ -3,7 +3,7 @@ import Foundation
 import ShoppingCore
 import StratusCache
 
-/// In step with the person's other devices, or not.
+/// Syncing with the user's other devices, on or off.
 extension ShoppingSession {
     func requireAccount() throws {
         if let reason = account.localOnlyReason { throw CannotDo(reason) }

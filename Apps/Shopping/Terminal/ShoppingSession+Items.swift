@@ -1,6 +1,6 @@
 import ShoppingCore
 
-/// What a person does to the open list.
+/// What the user does to the open list.
 extension ShoppingSession {
     private func finder(_ list: ShoppingList) -> ItemFinder {
         ItemFinder(items: list.items, numberedIDs: numberedItemIDs)
@@ -50,7 +50,7 @@ extension ShoppingSession {
                 afterItemID = try finder(list).item(right).id
                 typed = left
             } catch {
-                // "Cream after sun" may be a product: quotes say so.
+                // "Cream after sun" may be a product: then it is quoted.
                 guard isQuoted(text) else { throw error }
             }
         }

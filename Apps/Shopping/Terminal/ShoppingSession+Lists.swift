@@ -1,13 +1,13 @@
 import ShoppingCore
 
-/// Which list is open, and what is seen of it.
+/// Which list is open, and what is shown of it.
 extension ShoppingSession {
     func open(_ listID: ListID) async {
         guard let list = await store.list(listID) else { return }
         if openListID != listID { forgetNumbers() }
         openListID = listID
         wantedTitle = nil
-        // The mode, and the notices that wait, are as they were left; a file that cannot be read opens as new.
+        // The mode, and the pending notices, are as they were left; a file that cannot be read opens as new.
         screen =
             (try? await store.screen(of: listID))
             ?? ListScreen(list: list, deviceID: store.deviceID)
@@ -38,7 +38,7 @@ extension ShoppingSession {
         try? await store.keep(screen, of: openListID)
     }
 
-    /// The open list as it stands now.
+    /// The open list in its current state.
     func openedList() async throws -> (id: ListID, list: ShoppingList) {
         if openListID == nil { await openOnlyList() }
         guard let openListID, let list = await store.list(openListID) else {
@@ -62,7 +62,7 @@ extension ShoppingSession {
     /// Opens a list that is here, or waits for it.
     func openOrAwait(_ title: String) async -> String {
         let lists = await store.lists
-        // Of several that are called the same none is opened.
+        // If several have the same title, none is opened.
         if let list = try? Self.list(called: title, of: lists) {
             await open(list.id)
             return "\(ListText.oneLine(list.title)) is open."
@@ -72,7 +72,7 @@ extension ShoppingSession {
     }
 
     func make(_ title: String) async throws -> String {
-        // Another person's list may be called anything, and keeps nobody from making one.
+        // Another person's list may have any title, and does not prevent creating one with the same.
         let own = await store.lists.filter(\.id.isOwn)
         if own.contains(where: { $0.title.lowercased() == title.lowercased() }) {
             throw CannotDo("There is a list \(title) already; type open \(title).")
@@ -87,7 +87,7 @@ extension ShoppingSession {
         return "\(ListText.oneLine(list.title)) is open."
     }
 
-    /// The list of a title, one's own where another person's has the same; nil where there is none.
+    /// The list with a title, the user's own if another person's has the same; nil if there is none.
     private static func list(
         called title: String, of lists: [ShoppingList]
     ) throws -> ShoppingList? {
@@ -123,7 +123,7 @@ extension ShoppingSession {
         var lines: [String] = []
         for (index, list) in lists.enumerated() {
             let mark = list.id == openListID ? ">" : " "
-            // What another person calls their list is not mistaken for one's own.
+            // Another person's list must not be mistaken for the user's own list of the same title.
             let owner = list.id.isOwn ? nil : await store.sharing(of: list.id)?.owner?.name
             lines.append(
                 "\(mark) \(index + 1) \(ListText.oneLine(list.title)) "

@@ -9,7 +9,7 @@ import StratusCache
 #endif
 
 extension ShoppingSession {
-    /// What the words after those of the list and its items do.
+    /// Runs the commands other than those for the list and its items.
     func answerFurther(to command: Command) async throws -> String {
         switch command {
         case .share: return try await share()
@@ -114,7 +114,7 @@ extension ShoppingSession {
     func answerRequests(approving: Bool) async throws -> String {
         let (listID, _) = try await openedList()
         let sharing = await store.sharing(of: listID)
-        // Who asks since the people were shown is shown first.
+        // Only requests that were shown are answered; newer ones must be shown first.
         let shown = shownRequesterIDs ?? sharing?.requesterIDs ?? []
         let names = zip(sharing?.requests ?? [], sharing?.requesterIDs ?? [])
             .filter { shown.contains($1) }.map(\.0)
@@ -133,7 +133,7 @@ extension ShoppingSession {
         let (listID, _) = try await openedList()
         let people = await store.sharing(of: listID)?.people.filter { $0.standing != .gone } ?? []
         let named = people.filter { $0.name.lowercased() == text.lowercased() }
-        // As they were shown: who joins meanwhile takes nobody's number.
+        // As they were shown: people who joined meanwhile do not change the numbers.
         let shown = numberedPersonIDs.isEmpty ? people.map(\.id) : numberedPersonIDs
         let numbered = Int(text).flatMap { shown.indices.contains($0 - 1) ? shown[$0 - 1] : nil }
             .flatMap { id in people.first { $0.id == id } }
@@ -184,7 +184,7 @@ extension ShoppingSession {
                 "To delete the open list for good, type delete \(ListText.oneLine(list.title)).")
         }
         if listID.isOwn, await store.sharing(of: listID) == nil {
-            // Nobody else is to be told: it waits in the queue like everything.
+            // No one else needs to know: the deletion is queued like every change.
             try await store.delete(listID)
         } else {
             try await needingService { try await self.store.delete(listID) }
@@ -195,7 +195,7 @@ extension ShoppingSession {
             : "You left \(ListText.oneLine(list.title)); its link brings it back."
     }
 
-    /// Does what needs the service, and says its errors as sentences.
+    /// Runs work that needs the service, and turns its errors into sentences.
     private func needingService<Value: Sendable>(
         _ body: @Sendable () async throws -> Value
     ) async throws -> Value {

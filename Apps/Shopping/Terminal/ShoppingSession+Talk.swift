@@ -3,7 +3,7 @@ import Foundation
 import ShoppingCore
 
 extension ShoppingSession {
-    /// Shows the screen where there is a terminal and a list, and then, or else, takes line after line.
+    /// Shows the screen if there is a terminal and a list; after that, or otherwise, takes line after line.
     func converse(hasScreen: Bool) async throws {
         if hasScreen, openListID != nil, let screen = TerminalScreen() {
             let colours = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
@@ -14,7 +14,7 @@ extension ShoppingSession {
         while isOpen, !isSignedOut {
             terminal.prompt(promptText)
             guard let line = await input.next() else {
-                // The end of the input ends the session; the shell's prompt wants a line of its own.
+                // The end of the input ends the session; the shell's prompt needs its own line.
                 if terminal.isInteractive { terminal.announce("") }
                 break
             }

@@ -3,9 +3,9 @@ import Foundation
 import ShoppingCore
 import StratusCache
 
-/// One person at one device: the open list, its screen, and what each command does.
+/// One user at one device: the open list, its screen, and what each command does.
 actor ShoppingSession {
-    /// Seconds that leaving waits for changes to be sent.
+    /// Seconds to wait at the end for changes to be sent.
     static let farewellSeconds: Double = 2
 
     let store: ShoppingStore
@@ -13,7 +13,7 @@ actor ShoppingSession {
     let account: Account
     let terminal: TerminalOutput
     let deviceName: String
-    /// What to know about lists that an earlier release kept here; nil when there are none.
+    /// A notice about lists that an earlier release kept here; nil when there are none.
     let formerListsNotice: String?
     let catalogue = Catalogue.standard
 
@@ -114,7 +114,7 @@ actor ShoppingSession {
         await watching?.value
     }
 
-    /// Does what a line says and prints what came of it.
+    /// Runs the command of a line and prints the result.
     func take(line: String) async {
         terminal.lineEntered()
         do {
@@ -182,7 +182,7 @@ actor ShoppingSession {
         }
     }
 
-    /// Prints what another device did; the open list follows.
+    /// Prints what another device did, and updates the open list.
     private func tell(_ change: ShoppingChange) async {
         if change.listID == openListID {
             if change.endsList {
@@ -191,7 +191,7 @@ actor ShoppingSession {
                 await refresh()
             }
         }
-        // What was done here has been answered.
+        // The results of commands here were printed already.
         guard ![.left, .deletedHere].contains(change.kind) else { return }
         let notification = await store.notification(of: change)
         var line = "* " + change.sentence
@@ -200,7 +200,7 @@ actor ShoppingSession {
         }
         if isQuiet { return }
         if let notification {
-            // The terminal's bell; what it says stays in the line.
+            // The terminal's bell; the notification's text is in the line.
             if terminal.isInteractive { terminal.ring() }
             line = "! " + notification
         }

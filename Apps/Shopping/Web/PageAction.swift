@@ -8,7 +8,7 @@ package enum PageAction: Codable, Hashable, Sendable {
     case tick(itemID: String)
     case untick(itemID: String)
     case remove(itemID: String)
-    /// One is set by a request of its own, as it is no JSON.
+    /// A picture is set by a separate request, as it is not JSON.
     case removePicture(itemID: String)
     case addAgain(itemID: String)
     case rename(itemID: String, name: String)
@@ -39,7 +39,7 @@ package enum PageAction: Codable, Hashable, Sendable {
     case leave, stopSharing, delete
 }
 
-/// An action and the list that the person saw when they asked for it.
+/// An action and the list that the user saw when they asked for it.
 package struct PageRequest: Codable, Hashable, Sendable {
     package var listID: String?
     package var action: PageAction
@@ -50,9 +50,9 @@ package struct PageRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// What came of an action, to be said where it was asked for.
+/// The result of an action, shown where the action was requested.
 package struct PageAnswer: Codable, Hashable, Sendable {
-    /// Nil where the list itself shows it.
+    /// Nil if the list itself shows it.
     package var sentence: String?
     package var isError = false
 

@@ -10,12 +10,12 @@ struct CannotDo: Error, CustomStringConvertible {
 }
 
 extension PageDevice {
-    /// Does what a page asks for; every page shows it when this returns.
+    /// Performs a page's request; every page shows the result when this returns.
     package func perform(_ request: PageRequest) async -> PageAnswer {
         await answering { try await self.answer(to: request) }
     }
 
-    /// What came of doing something, which every page shows when this returns.
+    /// The answer to a request, whose result every page shows when this returns.
     func answering(_ body: () async throws -> String?) async -> PageAnswer {
         forgetMarks()
         var answer: PageAnswer
@@ -59,7 +59,7 @@ extension PageDevice {
         }
     }
 
-    /// The list that the person saw, which is open still.
+    /// The list that the user saw, if it is still open.
     func list(of request: PageRequest) async throws -> (ListID, ShoppingList) {
         guard let openListID, let list = await store.list(openListID) else {
             throw CannotDo("No list is open.")
@@ -91,7 +91,7 @@ extension PageDevice {
         return name
     }
 
-    /// What changes the list; nil for what is more than that.
+    /// The actions that change the list; nil for a page action that does something else.
     private func changes(
         _ action: PageAction, of listID: ListID, _ list: ShoppingList
     ) async throws -> [ShoppingAction]? {
@@ -157,7 +157,7 @@ extension PageDevice {
         return [.move(itemID: itemID, afterItemID: place > 1 ? rows[place - 2].id : nil)]
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     /// What happened to the open list, newest first.
     package func activity(limit: Int = 100) async throws -> PageActivity {
@@ -171,7 +171,7 @@ extension PageDevice {
             })
     }
 
-    /// When a product was bought, the last time first.
+    /// When a product was bought, latest first.
     package func purchases(of product: String) async throws -> PageActivity {
         guard let openListID else { return PageActivity(lines: []) }
         let history = ActivityHistory(try await store.activity(of: openListID))

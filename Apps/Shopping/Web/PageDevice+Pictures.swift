@@ -5,7 +5,7 @@ import ShoppingCore
 package enum PictureKind: String, Sendable {
     case jpeg, png, gif, webp
 
-    /// What the bytes are, whatever somebody calls them; nil for anything else.
+    /// Detects the kind from the bytes, ignoring the declared type; nil for any other.
     package init?(_ bytes: Data) {
         func begins(_ beginning: [UInt8], at offset: Int = 0) -> Bool {
             bytes.dropFirst(offset).starts(with: beginning)
@@ -30,7 +30,7 @@ package enum PictureKind: String, Sendable {
 extension PageDevice {
     /// Gives an item a picture; every page shows it when this returns.
     ///
-    /// - Parameter listID: the list that the person saw.
+    /// - Parameter listID: the list that the user saw.
     package func setPicture(
         _ bytes: Data, of itemID: String, in listID: String?
     ) async -> PageAnswer {
@@ -49,7 +49,7 @@ extension PageDevice {
                     "This file is not a picture; choose a JPEG, PNG, GIF or WebP.")
             }
             let file = self.temporaryFile()
-            // A leftover in the temporary folder is its owner's alone, and the system's to remove.
+            // A leftover in the temporary folder is readable only by its owner, and the system removes it.
             defer { try? FileManager.default.removeItem(at: file) }
             guard
                 FileManager.default.createFile(
@@ -60,7 +60,7 @@ extension PageDevice {
         }
     }
 
-    /// The picture of an item of the open list, fetched where it is not here yet; nil where there is none to show.
+    /// The picture of an item of the open list, fetched if it is not here yet; nil if there is none.
     package func picture(of itemID: String) async throws -> (bytes: Data, kind: PictureKind)? {
         guard let openListID, let file = try await store.picture(of: itemID, in: openListID),
             let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize,

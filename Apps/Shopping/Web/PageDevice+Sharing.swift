@@ -8,7 +8,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// The mode, the people of a list, and being in step.
+/// The mode, the people of a list, and syncing.
 extension PageDevice {
     func answerFurther(
         to action: PageAction, _ listID: ListID, _ list: ShoppingList
@@ -24,7 +24,7 @@ extension PageDevice {
             closeList()
             return "You left \(title); its link brings it back."
         case .delete:
-            // A list that nobody shares waits in the queue like everything.
+            // The deletion of an unshared list is queued like every change.
             if await store.sharing(of: listID) != nil, listID.isOwn { try requireAccount() }
             try await store.delete(listID)
             closeList()
@@ -99,7 +99,7 @@ extension PageDevice {
         return "The owner is asked. When you are let in, join by the link."
     }
 
-    // MARK: In step
+    // MARK: Syncing
 
     func requireAccount() throws {
         if let localOnlyReason { throw CannotDo(localOnlyReason) }

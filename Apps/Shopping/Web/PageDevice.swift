@@ -6,7 +6,7 @@ import StratusRuntime
 ///
 /// All pages of a device show the same. They get whole states, the newest one, and ask for actions.
 package actor PageDevice {
-    /// Announcements that a state has.
+    /// The most announcements in a state.
     private static let shownAnnouncements = 5
 
     let store: ShoppingStore
@@ -22,7 +22,7 @@ package actor PageDevice {
     private(set) var openListID: ListID?
     private(set) var screen: ListScreen?
     var isOnline: Bool
-    /// Who changed an item last, while this person has done nothing since.
+    /// Who changed an item last, while the user has done nothing since.
     private var marks: [String: String] = [:]
     private var announcements: [PageState.Announcement] = []
     private var announcementCount = 0
@@ -31,14 +31,14 @@ package actor PageDevice {
     private var shown: PageState?
     private var isPublishing = false
     private var isStale = false
-    /// Those whose state is shown by the publishing that is under way.
+    /// Calls that wait for the publishing in progress, which shows their state.
     private var awaitingPages: [CheckedContinuation<Void, Never>] = []
     private var isClosed = false
     private var watching: [Task<Void, Never>] = []
 
     /// - Parameters:
     ///   - name: the device's name, as the store was opened with it.
-    ///   - person: what the person is called, as the store was opened with it.
+    ///   - person: the user's name, as the store was opened with it.
     package init(
         store: ShoppingStore, name: String, person: String, localOnlyReason: String? = nil,
         isOnline: Bool = true, world: World = .live,
@@ -61,7 +61,7 @@ package actor PageDevice {
                 for await change in changes { await self.take(change) }
             },
             world.startTask("page status") {
-                // The end of the file ends it; whoever reads a list is told why.
+                // Ends when the file is closed or fails; reading a list reports the error.
                 do { for try await _ in statuses { await self.follow() } } catch { return }
             },
         ]
@@ -87,7 +87,7 @@ package actor PageDevice {
 
     // MARK: What pages watch
 
-    /// The state as it is and each other one as it comes; a page that is slow gets the newest.
+    /// The current state and each later one; a slow page gets only the newest.
     package func states() async -> AsyncStream<PageState> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: PageState.self, bufferingPolicy: .bufferingNewest(1))
@@ -134,7 +134,7 @@ package actor PageDevice {
     }
 
     private func state() async -> PageState? {
-        // A file that cannot be read is said by what is done next.
+        // If the file cannot be read, the next action reports that.
         guard let status = try? await store.status() else { return nil }
         var lists: [PageState.ListLine] = []
         for list in await store.lists {
@@ -191,7 +191,7 @@ package actor PageDevice {
         announcements = announcements.suffix(Self.shownAnnouncements)
     }
 
-    /// After a step of syncing: shares change without a word.
+    /// Called after a step of syncing: a share may change without another event.
     private func follow() async {
         await store.absorbUnseen()
         await refresh()

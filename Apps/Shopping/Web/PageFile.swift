@@ -1,4 +1,4 @@
-/// A page's part, embedded in the program: nothing is read from disk or comes from elsewhere.
+/// A page's part, embedded in the program: nothing is read from disk or loaded from elsewhere.
 struct PageFile: Sendable {
     let path: String
     let contentType: String

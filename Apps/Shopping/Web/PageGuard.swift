@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Who may ask at all, and what every answer says to the browser.
+/// Decides which requests are accepted, and adds headers to every response.
 ///
 /// Any page in the browser can send requests to a port of this machine, and any name can be pointed
 /// at it. So the Host must be this server's own, an Origin its own, and what shows or changes lists
@@ -44,7 +44,7 @@ struct PageGuard: RouterMiddleware {
     private func refusal(
         of request: Request
     ) -> (status: HTTPResponse.Status, sentence: String)? {
-        // An address that somebody pointed at this machine names itself here.
+        // If another name was pointed at this machine, it is here.
         let hosts = ["127.0.0.1:\(port())", "localhost:\(port())"]
         guard let host = request.head.authority, hosts.contains(host) else {
             return (.forbidden, "This server answers only to its own address.")

@@ -2,8 +2,8 @@ import Crypto
 import StratusRecords
 import StratusRuntime
 
-/// What a page shows in order to see and change the lists: any program, and any page in a browser,
-/// can reach a port of this machine.
+/// The secret that a page needs in order to see and change the lists: any program, and any page in a browser, can reach
+/// a port of this machine.
 ///
 /// It is in the address behind the `#`, which browsers send nowhere: not to a server, not as a
 /// referrer.
@@ -15,7 +15,7 @@ package struct PageSecret: Hashable, Sendable {
         text = Hexadecimal.text(world.randomBytes(16))
     }
 
-    /// Compares hashes, which takes the same time wherever two texts differ.
+    /// Compares hashes, so that the time does not depend on where two texts differ.
     func isSame(as shown: String) -> Bool {
         SHA256.hash(data: Array(shown.utf8)) == SHA256.hash(data: Array(text.utf8))
     }

@@ -8,7 +8,7 @@ import ShoppingCore
 import StratusRuntime
 import Synchronization
 
-/// Serves a device's page on this machine alone, for a browser.
+/// Serves a device's page to browsers on this machine only.
 ///
 /// ```swift
 /// let server = PageServer(device: device)
@@ -73,7 +73,7 @@ package struct PageServer: Sendable {
         }
         router.get("api/picture") { request, _ in try await picture(for: request) }
         router.post("api/picture") { request, _ in
-            // A form of another page sends no picture as it is.
+            // A form of another page cannot send a picture as its content type.
             guard request.headers[.contentType]?.hasPrefix("image/") == true,
                 let itemID = parameter("item", of: request)
             else {
@@ -116,7 +116,7 @@ package struct PageServer: Sendable {
     }
 
     private func action(in request: Request) async throws -> PageRequest {
-        // A form of another page has a type of its own.
+        // A form of another page has a different content type.
         guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
             throw HTTPError(
                 .unsupportedMediaType, message: "The request is not JSON; send it as JSON.")
@@ -141,7 +141,7 @@ package struct PageServer: Sendable {
         }
     }
 
-    /// Server-sent events: each is the whole state, until the page goes or the app ends.
+    /// Server-sent events: each is the whole state, until the page is closed or the app ends.
     private func states(to request: Request) async -> Response {
         let states = await device.states()
         return Response(
@@ -149,7 +149,7 @@ package struct PageServer: Sendable {
             body: ResponseBody { writer in
                 // Only the closure writes, until it is over.
                 nonisolated(unsafe) var open = writer
-                // A page that goes ends its connection, and what waits for the next state.
+                // A closed page ends its connection, and the wait for the next state.
                 try? await request.body.consumeWithCancellationOnInboundClose { _ in
                     for await state in states.cancelOnGracefulShutdown() {
                         let json = String(
@@ -162,7 +162,7 @@ package struct PageServer: Sendable {
     }
 }
 
-/// A server on this machine alone: files that are part of the program, and what else a page needs.
+/// A server on this machine only: files that are part of the program, and what else a page needs.
 struct LocalApplication: Sendable {
     let files: [PageFile]
     let port: Int
@@ -182,7 +182,7 @@ struct LocalApplication: Sendable {
         }
         adding(router)
         var logger = Logger(label: "shopping")
-        // What a browser does wrong is no message for who reads the terminal.
+        // A browser's mistakes are not worth a message in the terminal.
         logger.logLevel = .critical
         let application = Application(
             router: router,
@@ -200,7 +200,7 @@ struct LocalApplication: Sendable {
     }
 }
 
-/// Known when the system has given it.
+/// The port, once the system has assigned it.
 private final class TakenPort: Sendable {
     let port = Mutex(0)
 }

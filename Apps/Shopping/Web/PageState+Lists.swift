@@ -1,7 +1,7 @@
 import ShoppingCore
 import StratusCache
 
-// What the core knows becomes what the page shows: functions of values, without a store or a clock.
+// Converts the core's values to those that the page shows, without a store or a clock.
 
 extension PageState.ListLine {
     init(_ list: ShoppingList, isShared: Bool) {
@@ -80,7 +80,7 @@ extension PageState.Sharing {
 
 extension PageState.Sync {
     /// - Parameters:
-    ///   - isOnline: whether the person wants to be in step.
+    ///   - isOnline: whether the user wants to sync.
     ///   - localOnlyReason: why this device shares nothing; nil when it does.
     init(
         _ status: CacheStatus, isOnline: Bool, localOnlyReason: String?, pending: [String],

@@ -1,4 +1,4 @@
-/// Everything that the page shows of a device, as one value; the page draws it, and knows no more.
+/// Everything that the page shows of a device, as one value; the page only draws it.
 package struct PageState: Codable, Hashable, Sendable {
     /// A list that can be opened.
     package struct ListLine: Codable, Hashable, Sendable {
@@ -13,17 +13,17 @@ package struct PageState: Codable, Hashable, Sendable {
         package let quantity: Int
         package let note, category: String?
         package let isTicked: Bool
-        /// Another one each time the item gets another picture; nil without one.
+        /// Differs each time the item gets another picture; nil without one.
         package let picture: String?
-        /// In shopping mode what others take off the list keeps its line.
+        /// In shopping mode an item that others removed keeps its line.
         package let isRemoved: Bool
         package let addedBy: String
         package let tickedBy: String?
-        /// Who changed it last, while this person has done nothing since.
+        /// Who changed it last, while the user has done nothing since.
         package let changedBy: String?
     }
 
-    /// An aisle, or a category of the people's own.
+    /// An aisle, or a user-defined category.
     package struct Section: Codable, Hashable, Sendable {
         package let name: String
         /// The place of the aisle on the way through the shop, which gives its colour; nil for what
@@ -32,7 +32,7 @@ package struct PageState: Codable, Hashable, Sendable {
         package let rows: [Row]
     }
 
-    /// What somebody else added while this person is shopping.
+    /// An item that another person added while the user is shopping.
     package struct Notice: Codable, Hashable, Sendable {
         package let id, name, addedBy: String
     }
@@ -46,7 +46,7 @@ package struct PageState: Codable, Hashable, Sendable {
     }
 
     package struct Sharing: Codable, Hashable, Sendable {
-        /// What everybody may do who has the link.
+        /// What everyone who has the link may do.
         package enum Access: String, Codable, Sendable { case invited, read, write }
 
         package let link: String?
@@ -63,13 +63,13 @@ package struct PageState: Codable, Hashable, Sendable {
         package let toBuyCount, boughtCount: Int
         package let sections: [Section]
         package let notices: [Notice]
-        /// Nil while the list is shared with nobody.
+        /// Nil while the list is not shared.
         package let sharing: Sharing?
         /// Items that are on the list twice, each group by its names.
         package let duplicates: [[String]]
     }
 
-    /// Is everything sent, what waits, why not.
+    /// Whether everything is sent, what is pending, and why.
     package struct Sync: Codable, Hashable, Sendable {
         package enum Kind: String, Codable, Sendable {
             /// Without an account the lists stay on this device.
@@ -83,12 +83,12 @@ package struct PageState: Codable, Hashable, Sendable {
         package let kind: Kind
         package let line: String
         package let pendingCount: Int
-        /// What waits to be sent, in words, oldest first.
+        /// Pending changes in words, oldest first.
         package let pending: [String]
         package let refused: [String]
     }
 
-    /// What somebody else did, in one line.
+    /// What another person did, in one line.
     package struct Announcement: Codable, Hashable, Sendable {
         package let number: Int
         package let sentence: String
@@ -98,7 +98,7 @@ package struct PageState: Codable, Hashable, Sendable {
     package let lists: [ListLine]
     package let open: OpenList?
     package let sync: Sync
-    /// The last few, by growing numbers.
+    /// The last few, by ascending number.
     package let announcements: [Announcement]
     package let needsNewerApp: Bool
 }

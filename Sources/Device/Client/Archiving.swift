@@ -70,7 +70,7 @@ extension NSCoder {
 protocol ArchivedValue {
     func archive(with coder: NSCoder)
 
-    /// Fails where the value is missing or damaged.
+    /// Fails if the value is missing or damaged.
     init?(archivedWith coder: NSCoder)
 }
 
@@ -88,7 +88,7 @@ extension ArchivedWireValue {
     }
 }
 
-/// A class that shows a value of the protocol to apps: it is archived, and mostly compared, as it.
+/// A class that presents a value of the protocol to apps, in whose form it is archived and usually compared.
 protocol WireObjectShowing: NSObject {
     associatedtype Shown: ArchivedValue, Hashable
 

@@ -1,7 +1,7 @@
 import Foundation
 
-// Names of Swift 3, for code of that time. The classes themselves are declared under their old
-// names, because Foundation on Linux archives only top-level classes.
+// Names of Swift 3, for code from that time. The classes themselves are declared under their old names, because
+// Foundation on Linux archives only top-level classes.
 
 /// The name of `CKRecord.ReferenceAction` in Swift 3.
 @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
@@ -134,8 +134,7 @@ public typealias CKContainer_Application_PermissionBlock = CKContainer.Applicati
 
 // MARK: Swift 3's closures
 
-// In Swift 3 a closure with one parameter could stand for one with several, and some code relies on
-// it.
+// In Swift 3 a closure with one parameter could be passed in place of one with several, and some code relies on it.
 
 /// An operation that also accepts a block for deleted records without the record type.
 public protocol DeletedRecordBlockTaking: AnyObject {

@@ -2,22 +2,22 @@ import Foundation
 import StratusMatching
 import StratusRecords
 
-/// Degrees of arc.
+/// An angle in degrees.
 public typealias CLLocationDegrees = Double
-/// Metres.
+/// A distance in metres.
 public typealias CLLocationDistance = Double
-/// Metres; negative when unknown.
+/// An accuracy in metres; negative when unknown.
 public typealias CLLocationAccuracy = Double
-/// Metres per second; negative when unknown.
+/// A speed in metres per second; negative when unknown.
 public typealias CLLocationSpeed = Double
-/// Degrees clockwise from north; negative when unknown.
+/// A direction in degrees clockwise from north; negative when unknown.
 public typealias CLLocationDirection = Double
 
 /// A point on the earth.
 public struct CLLocationCoordinate2D: Sendable {
-    /// Degrees north of the equator, from -90 to 90; not checked here.
+    /// The latitude in degrees north of the equator, from -90 to 90; not checked here.
     public var latitude: CLLocationDegrees
-    /// Degrees east of Greenwich, from -180 to 180; not checked here.
+    /// The longitude in degrees east of Greenwich, from -180 to 180; not checked here.
     public var longitude: CLLocationDegrees
 
     /// Makes the coordinate of latitude 0 and longitude 0.
@@ -36,9 +36,9 @@ public struct CLLocationCoordinate2D: Sendable {
 ///
 /// It has only what record fields need, and no location services.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// The point on the earth, as exact as ``horizontalAccuracy`` says.
+    /// The point on the earth, with the accuracy ``horizontalAccuracy``.
     public let coordinate: CLLocationCoordinate2D
-    /// Metres above sea level.
+    /// The altitude in metres above sea level.
     public let altitude: CLLocationDistance
     /// How many metres the coordinate may be off; negative when the coordinate is not valid.
     public let horizontalAccuracy: CLLocationAccuracy
@@ -46,7 +46,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     public let verticalAccuracy: CLLocationAccuracy
     /// The direction of travel, in degrees clockwise from north; negative when unknown.
     public let course: CLLocationDirection
-    /// Metres per second; negative when unknown.
+    /// The speed in metres per second; negative when unknown.
     public let speed: CLLocationSpeed
     /// When the location was determined.
     public let timestamp: Date
@@ -77,7 +77,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
             verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
     }
 
-    /// Makes a location of a coordinate alone: its altitude, course and speed are unknown.
+    /// Makes a location from only a coordinate: its altitude, course and speed are unknown.
     ///
     /// - Parameter timestamp: when it was determined; now by default.
     public convenience init(
@@ -88,7 +88,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
             altitude: 0, horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: timestamp)
     }
 
-    /// Metres along the great circle, on a sphere of the earth's mean radius.
+    /// The distance in metres along the great circle, on a sphere of the earth's mean radius.
     public func distance(from location: CLLocation) -> CLLocationDistance {
         place.distance(to: location.place)
     }

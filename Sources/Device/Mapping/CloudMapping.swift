@@ -73,7 +73,7 @@ public final class CloudMapping: Sendable {
     ///   - ignoring: objects to exclude from syncing, in both directions, besides those of
     ///     ``CloudMap/ignore(when:)``.
     ///   - logger: at the level debug it logs every step.
-    ///   - world: time and chance; others in tests.
+    ///   - world: the source of time and randomness; replaced in tests.
     /// - Throws: ``MappingError`` `invalidMaps` with one sentence that names everything wrong, which is
     ///   logged too; `unwritable`.
     public convenience init(
@@ -119,8 +119,8 @@ public final class CloudMapping: Sendable {
         }
     }
 
-    /// While true, saves and syncs do nothing, so that the code which saves can stay as it is. The first sync
-    /// afterwards sends what was saved and deleted meanwhile.
+    /// While true, saves and syncs do nothing, so that code that saves need not change. The first sync afterwards sends
+    /// what was saved and deleted meanwhile.
     public var isLocked: Bool {
         get { state.withLock { $0.isLocked } }
         set { state.withLock { $0.isLocked = newValue } }
@@ -141,7 +141,7 @@ public final class CloudMapping: Sendable {
         guard entityType(named: type.recordTypeName) != type else { return }
         throw MappingError(
             .notSetUp,
-            "This CloudMapping does not have \(type). Name it among the types.")
+            "This CloudMapping does not have \(type). Add it to the types.")
     }
 
     func entityType(named recordType: String) -> (any CloudEntity.Type)? { typesByName[recordType] }

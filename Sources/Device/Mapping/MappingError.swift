@@ -19,7 +19,7 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let contended = Self(rawValue: "contended")
         /// The record is not one of the object's type.
         public static let otherType = Self(rawValue: "otherType")
-        /// The file belongs to another user than the one who is signed in.
+        /// The file belongs to a user other than the one who is signed in.
         public static let otherAccount = Self(rawValue: "otherAccount")
         /// A callback of the store called a method that waits until the callback returns.
         public static let insideCallback = Self(rawValue: "insideCallback")

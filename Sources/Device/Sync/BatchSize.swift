@@ -48,7 +48,7 @@ public struct BatchBytes: Hashable, Sendable {
     /// the size.
     static let lossesBeforeShrinking = 2
 
-    /// On no network would a smaller upload help.
+    /// The minimum of the limit; smaller uploads do not help on any network.
     static let minimum = 32_768
 
     /// Consecutive successes before a larger upload is tried.

@@ -126,11 +126,11 @@ public protocol ConflictResolver: Sendable {
 }
 
 extension ConflictResolver {
-    /// None.
+    /// No field.
     public var fieldTimesKey: String? { nil }
-    /// None.
+    /// No rules.
     public var fieldRules: [String: FieldRule] { [:] }
-    /// None.
+    /// No fields.
     public var editStamps: EditStamps { EditStamps() }
 
     /// The record stays deleted.

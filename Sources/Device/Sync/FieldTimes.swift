@@ -24,7 +24,7 @@ public struct FieldTimes: Hashable, Sendable {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let markLength = 5
-    /// Anybody who shares a record can write its times; those that would overflow count as none.
+    /// Any participant of a shared record can write its times; those that would overflow count as none.
     private static let known: Range<Int64> = (-1 << 60)..<(1 << 60)
     private static let parentName = "\u{1}parent"
     private static let madeAnew = Field(name: "\u{1}madeAnew", value: .int64(1))
@@ -159,8 +159,8 @@ public struct FieldTimes: Hashable, Sendable {
 
     /// An order of values that is equal on all devices.
     ///
-    /// A file that was not uploaded yet is before every other value: its upload gives it another value, which others would
-    /// compare with a different result. So it never gets there.
+    /// A file that was not uploaded yet comes before every other value, so that it loses and is never uploaded: the
+    /// upload would give it another value, which other devices would compare with a different result.
     static func isOrdered(_ one: FieldValue, _ other: FieldValue) -> Bool {
         let isLocal = one.assets.contains(where: \.isLocal)
         if isLocal != other.assets.contains(where: \.isLocal) { return isLocal }
@@ -247,9 +247,10 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
-    /// Sets the times of fields that a migration changed: nobody edited them, so a value of unknown age gets no time.
+    /// Sets the times of fields that a migration changed: they are not edits, so a value of unknown age gets no time.
     ///
-    /// - Parameter time: when what the migration read was edited, in milliseconds since 1970; nil if that is not known.
+    /// - Parameter time: when the values that the migration read were edited, in milliseconds since 1970; nil if
+    ///   unknown.
     package mutating func stampMigration(
         in key: String, over old: RecordSnapshot, at time: Int64?, rules: [String: FieldRule] = [:]
     ) {
@@ -275,9 +276,10 @@ extension RecordSnapshot {
         if times != known { self[key] = times.value }
     }
 
-    /// Marks the record as a new one with the name of a deleted one, later than that and what is known of former ones.
+    /// Marks the record as a new one with the name of a deleted one, at a time later than that one's and those of known
+    /// former ones.
     ///
-    /// - Parameter former: when the last deleted one was made anew, in milliseconds; nil for the first of its name.
+    /// - Parameter former: when the last deleted one was created again, in milliseconds; nil for the first of its name.
     package mutating func stampMakingAnew(
         in key: String, after deleted: RecordSnapshot?, former: Int64? = nil, at now: Int64
     ) {

@@ -2,11 +2,11 @@
 public enum HaltReason: Hashable, Sendable {
     /// No account, or the account is not ready. Ends with ``SyncSession/accountChanged(at:)``.
     case account(SyncFailure)
-    /// The file belongs to another user than the one who is signed in. Nothing of it was sent, and
+    /// The file belongs to a user other than the one who is signed in. Nothing of it was sent, and
     /// nothing was fetched into it. Ends with ``SyncSession/accountChanged(at:)`` when its user
     /// signs in again; open another file for the current user.
     case otherAccount
-    /// The file has records that were made while nobody was signed in, and the app has not adopted
+    /// The file has records that were made while no user was signed in, and the app has not adopted
     /// them for the current user. Nothing of it was sent. Ends with a restart after they were
     /// adopted.
     case unclaimedRecords
@@ -29,7 +29,8 @@ public enum HaltReason: Hashable, Sendable {
         case .otherAccount:
             "Another account is signed in; the changes of the former one are kept on this device."
         case .unclaimedRecords:
-            "Records were made on this device before anybody signed in; say whether they are yours."
+            "Records were made on this device before a user signed in."
+                + " Confirm whether they are yours."
         case .refused(let failure): "The service refuses this app: \(failure.code)."
         case .retriesExhausted(let failure): "The service keeps failing: \(failure.code)."
         case .requested(let reason): reason

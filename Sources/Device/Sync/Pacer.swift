@@ -1,7 +1,7 @@
 import StratusRuntime
 
 /// The pauses between operations: none for a burst, then a rate limit; longer after each failure,
-/// and slowly shorter again.
+/// then slowly shorter again.
 ///
 /// A token bucket limits the rate while there are no failures: a burst at once, then one operation
 /// per token. After a failure there is also a pause, which doubles at each further failure and is

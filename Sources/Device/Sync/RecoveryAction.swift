@@ -86,7 +86,7 @@ extension RecoveryAction {
     /// The recovery action when a file of a record could not be uploaded.
     public static func forUpload(_ code: FrameworkErrorCode) -> RecoveryAction {
         switch code {
-        // The upload is unknown, as after its time: nothing is said of the record.
+        // The upload is unknown, such as after it expired; this says nothing about the record.
         case .unknownItem: .retryWithinBound
         default: forSave(code)
         }

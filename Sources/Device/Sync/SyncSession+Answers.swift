@@ -79,7 +79,7 @@ extension SyncSession {
         succeeded(at: uptimeSeconds)
     }
 
-    /// Notes that the subscription is still there.
+    /// Notes that the subscription still exists.
     public mutating func subscriptionFound(at uptimeSeconds: Double) {
         needsSubscription = false
         subscriptionUptimeSeconds = uptimeSeconds

@@ -29,7 +29,7 @@ extension SyncSession {
         if !zone.isDefault, !zonesToDelete.contains(zone) { zonesToDelete.append(zone) }
     }
 
-    /// Notes that a zone is not to be deleted after all: it is as it was.
+    /// Notes that a zone is not to be deleted after all; its state is unchanged.
     package mutating func zoneKept(_ zone: ZoneID) {
         zonesToDelete.removeAll { $0 == zone }
         zonesToReplace.remove(zone)
@@ -59,12 +59,12 @@ extension SyncSession {
         planFetch(after: uptimeSeconds)
     }
 
-    /// Whether the service sends notifications of changes, so that no fetch by the clock is needed.
+    /// Whether the service sends notifications of changes, so that no fetches at intervals are needed.
     private var hearsOfChanges: Bool {
         isListening && settings.savesSubscription && !needsSubscription
     }
 
-    /// Plans the next regular fetch; while a listener is open, the next look at the subscription.
+    /// Plans the next regular fetch; while a listener is open, the next check of the subscription.
     mutating func planFetch(after uptimeSeconds: Double) {
         let saved = subscriptionUptimeSeconds ?? uptimeSeconds
         subscriptionUptimeSeconds = saved
@@ -78,7 +78,7 @@ extension SyncSession {
             ? nil : next.map { max(saved + settings.subscriptionIntervalSeconds, $0) }
     }
 
-    /// Begins a planned fetch, or a look at the subscription.
+    /// Begins a planned fetch, or a check of the subscription.
     mutating func fetchIsDue(at uptimeSeconds: Double) {
         nextFetchUptimeSeconds = nil
         if !hearsOfChanges { needsDatabaseFetch = true }
@@ -86,7 +86,7 @@ extension SyncSession {
             let saved = subscriptionUptimeSeconds,
             uptimeSeconds >= saved + settings.subscriptionIntervalSeconds
         else { return }
-        // It may have been deleted without notice.
+        // The subscription may have been deleted without notice.
         needsSubscription = true
     }
 

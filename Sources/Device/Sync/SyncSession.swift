@@ -17,7 +17,7 @@ public struct SyncSession: Sendable {
     /// The limits, pauses and policies, which do not change while the session exists.
     public let settings: SyncSettings
 
-    // What is to be done.
+    // The work to do.
     var zonesToCreate: [ZoneID]
     var zonesToDelete: [ZoneID]
     /// Zones that were deleted and are wanted again: the old content must be deleted first.
@@ -44,7 +44,7 @@ public struct SyncSession: Sendable {
     /// Whether a listener is open, so that the service sends notifications of changes.
     var isListening = false
 
-    // When.
+    // When to do it.
     var pacer: Pacer
     /// Random numbers for the pauses after failures.
     let random: @Sendable () -> Double
@@ -66,10 +66,10 @@ public struct SyncSession: Sendable {
 
     var fruitlessBatchCount = 0
 
-    // How it goes.
+    // The status.
     /// The operation that is being performed; nil between operations.
     public internal(set) var operation: SyncOperation?
-    /// The operation that ended last, whatever its outcome; nil before the first one.
+    /// The operation that ended last, regardless of its outcome; nil before the first one.
     public internal(set) var lastOperation: SyncOperation?
     /// Why the session halted; nil while it has not.
     public internal(set) var halt: HaltReason?
@@ -154,7 +154,7 @@ public struct SyncSession: Sendable {
         return .perform(planned)
     }
 
-    /// The next operation, whenever it may start.
+    /// The next operation, regardless of when it may start.
     func nextOperation(
         at uptimeSeconds: Double, only activity: SyncActivity? = nil
     ) -> SyncOperation? {

@@ -85,7 +85,7 @@ public struct SyncSettings: Hashable, Sendable {
     /// changes.
     public var savesSubscription = true
 
-    /// How often a running session looks whether the database subscription is still there, in seconds. If it was deleted,
+    /// How often a running session checks that the database subscription still exists, in seconds. If it was deleted,
     /// it is saved again, and changes that may have been missed are fetched. It applies only if there is a
     /// ``fetchIntervalSeconds``.
     public var subscriptionIntervalSeconds: Double = 900

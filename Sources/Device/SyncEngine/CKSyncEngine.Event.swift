@@ -14,7 +14,7 @@ extension CKSyncEngine {
     public enum Event: Sendable {
         /// The engine's state changed, and must be stored.
         case stateUpdate(StateUpdate)
-        /// A user signed in or out, or another one took their place.
+        /// A user signed in or out, or was replaced by another one.
         case accountChange(AccountChange)
         /// A page of the database's changes: the zones that changed or were deleted.
         case fetchedDatabaseChanges(FetchedDatabaseChanges)
@@ -51,9 +51,9 @@ extension CKSyncEngine.Event {
     public struct AccountChange: Sendable {
         /// How the account changed. The IDs are those of the users' own records.
         public enum ChangeType: Equatable, Sendable {
-            /// A user signed in where nobody was signed in before. Changes that were already pending stay so.
+            /// A user signed in while no user was signed in. Changes that were already pending stay pending.
             case signIn(currentUser: CKRecord.ID)
-            /// The user signed out, and nobody is signed in now.
+            /// The user signed out, and no user is signed in now.
             case signOut(previousUser: CKRecord.ID)
             /// Another user signed in, in place of the former one.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)

@@ -26,7 +26,7 @@ extension CKSyncEngine {
             case all
             /// Every zone that has changes, except for these.
             case allExcluding([CKRecordZone.ID])
-            /// Only these zones. The database's changes, which name the zones, are fetched all the same.
+            /// Only these zones. The database's changes, which name the zones, are fetched nevertheless.
             case zoneIDs([CKRecordZone.ID])
 
             /// Whether the changes of a zone are fetched.

@@ -30,7 +30,7 @@ extension CKSyncEngine {
         public var recordIDsToDelete: [CKRecord.ID]
         /// Whether the records of each zone are saved atomically.
         public var atomicByZone: Bool
-        /// The change tags that records must have to be deleted; others are deleted whatever has become of them.
+        /// The change tags that records must have to be deleted; others are deleted regardless of later changes.
         package var deletionTags: [CKRecord.ID: String] = [:]
 
         /// Makes a batch of as many changes as fit, in order, except that the records that a record

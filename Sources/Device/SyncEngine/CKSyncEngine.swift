@@ -133,8 +133,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         await driver.cancelOperations()
     }
 
-    /// Fetches a zone's changes, or those of the database for nil, as after a notification; if the
-    /// engine is not automatic, with the next ``fetchChanges(_:)``.
+    /// Fetches a zone's changes, or those of the database for nil, such as after a notification; if
+    /// the engine is not automatic, with the next ``fetchChanges(_:)``.
     package func fetchSoon(_ zone: ZoneID?) async { await driver.fetchSoon(zone) }
 
     public var description: String {

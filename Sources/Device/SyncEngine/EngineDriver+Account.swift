@@ -3,11 +3,11 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// The user that the state belongs to.
+/// The user to whom the state belongs.
 extension EngineDriver {
     /// Finds out who is signed in, and reports a change to the delegate.
     ///
-    /// - Returns: false when nobody is signed in: the engine waits.
+    /// - Returns: false when no user is signed in; the engine waits.
     /// - Throws: `CKError` when the service does not answer; then nothing may be synced.
     func checkAccount(_ engine: CKSyncEngine) async throws -> Bool {
         let current = try await currentUser()

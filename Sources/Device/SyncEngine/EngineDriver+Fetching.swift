@@ -139,7 +139,7 @@ extension EngineDriver {
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
             state.noteDatabaseFetched()
         } catch {
-            // The zones of earlier pages are fetched all the same; the failure is handled below.
+            // The zones of earlier pages are fetched nevertheless; the failure is handled below.
             for zone in changed where !gone.contains(zone) { session.notified(of: zone) }
             failed(error, hadToken: token != nil, nil, &round)
         }
@@ -217,7 +217,7 @@ extension EngineDriver {
         } catch {
             let error = CKError(error)
             failed(error, hadToken: token != nil || !tags.isEmpty, zone, &round)
-            // After an expiry the fetch goes on from the beginning.
+            // After an expiry the fetch continues from the beginning.
             let isExpired = error.code == .changeTokenExpired && !tags.isEmpty && !round.isOver
             if state.ledger.zoneTokens[zone] == token || token == nil, !isExpired {
                 await closeZone(error, engine)
@@ -279,7 +279,7 @@ extension CKError {
         case is CancellationError:
             self.init(.operationCancelled, "The request was cancelled.")
         default:
-            self.init(.internalError, "The request failed in a way of its own.", cause: error)
+            self.init(.internalError, "The request failed with an unexpected error.", cause: error)
         }
     }
 }

@@ -58,7 +58,7 @@ extension EngineDriver {
     /// Changes that the delegate adds after a failure are sent in the next round: the caller of
     /// this one gets the failure first. Source: the tests of Apple's sample project of the engine.
     ///
-    /// - Returns: what a caller is to be told.
+    /// - Returns: the error for a caller, if any.
     func send(
         _ context: CKSyncEngine.SendChangesContext, _ engine: CKSyncEngine
     ) async -> CKError? {

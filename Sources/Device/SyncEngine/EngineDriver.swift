@@ -71,7 +71,7 @@ actor EngineDriver {
 
     var now: Double { world.uptimeSeconds() }
 
-    /// Nil also for Apple's service, which says nothing of what it lost.
+    /// The store's history; also nil for Apple's service, which does not report what it lost.
     var history: (any ServiceHistory)? {
         database.container.connection.isAppleService ? nil : state.history
     }
@@ -221,7 +221,7 @@ actor EngineDriver {
         guard !isAutomatic, !willTellOfState, !isStopped else { return }
         willTellOfState = true
         Task {
-            // The sleep ends early only when the process ends; the state is reported all the same.
+            // The sleep ends early only when the process ends; the state is reported nevertheless.
             try? await world.sleep(SyncSettings.engine.coalescingSeconds)
             willTellOfState = false
             await takeTurn()
@@ -230,7 +230,7 @@ actor EngineDriver {
         }
     }
 
-    // MARK: What happens outside
+    // MARK: External events
 
     private func accountMayHaveChanged() async {
         guard !isAccountKnown else { return }

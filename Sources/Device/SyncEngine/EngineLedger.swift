@@ -41,7 +41,7 @@ struct EngineLedger: Sendable {
     /// Whether the app must be asked for a batch.
     var hasRecordChanges: Bool { !pending.isEmpty || hasPendingUntrackedChanges }
 
-    // MARK: What the app adds and takes back; each says whether that changed anything
+    // MARK: What the app adds and removes; each returns whether anything changed
 
     /// Adds changes; an equal change keeps its place, and one of the other kind replaces it at the
     /// end.
@@ -167,7 +167,7 @@ struct EngineLedger: Sendable {
         zonesToFetch.removeAll { $0 == zone }
     }
 
-    // MARK: Whose it is
+    // MARK: The user
 
     /// The kinds of account changes.
     enum AccountChange: Hashable, Sendable {

@@ -3,11 +3,11 @@ import Foundation
 import StratusCache
 import StratusRuntime
 
-/// Looks into the file of a `CloudCache`, also while an app has it open. Changes nothing.
+/// Inspects the file of a `CloudCache`, even while an app has it open, without changing it.
 @main
 struct StratusCacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stratus-cache", abstract: "Looks into the file of a CloudCache.",
+        commandName: "stratus-cache", abstract: "Inspects the file of a CloudCache.",
         subcommands: [Inspect.self])
 
     /// Prints the queue, the tokens, the history and the sizes of a file.

@@ -40,7 +40,7 @@ struct StratusLogin: AsyncParsableCommand {
     @Flag(help: "Sign out: end the session and remove the stored sign-in.")
     var signOut = false
 
-    @Flag(help: "Print who is signed in; the status is 1 when nobody is.")
+    @Flag(help: "Print who is signed in; the status is 1 if no user is signed in.")
     var status = false
 
     @Flag(
@@ -76,7 +76,7 @@ struct StratusLogin: AsyncParsableCommand {
         var variables = ProcessInfo.processInfo.environment
         variables["STRATUS_URL"] = url ?? variables["STRATUS_URL"]
         variables["STRATUS_KEY_FOLDER"] = keys ?? variables["STRATUS_KEY_FOLDER"]
-        // Who the environment names is nobody whom this program signed in.
+        // A user named by the environment was not signed in by this program.
         variables["STRATUS_WEB_AUTH_TOKEN"] = nil
         variables["STRATUS_DEV_USER"] = nil
         guard let name = container ?? variables["STRATUS_CONTAINER"], !name.isEmpty else {
@@ -95,7 +95,7 @@ struct StratusLogin: AsyncParsableCommand {
         if signOut {
             let wasSignedIn = app.connection.hasAccount
             try await app.signOut()
-            return tell(wasSignedIn ? "Signed out." : "Nobody was signed in.")
+            return tell(wasSignedIn ? "Signed out." : "No user was signed in.")
         }
         let known = try await app.accountStatus()
         if known != .available || email != nil, !status {
@@ -105,7 +105,7 @@ struct StratusLogin: AsyncParsableCommand {
                 try await app.signIn()
             }
         } else if known != .available {
-            tell("Nobody is signed in.")
+            tell("No user is signed in.")
             throw ExitCode(1)
         }
         tell("Signed in as \(try await app.userRecordID().recordName).")
@@ -135,7 +135,7 @@ struct StratusLogin: AsyncParsableCommand {
         }
     }
 
-    /// A token of this sign-in's own session: it ends with it.
+    /// Returns a token of this sign-in's session, with which it ends.
     private func token(
         of app: CKContainer, _ variables: [String: String]
     ) async throws -> String {
@@ -156,7 +156,7 @@ struct StratusLogin: AsyncParsableCommand {
         if let name = container ?? variables["STRATUS_CONTAINER"] {
             lines.append("STRATUS_CONTAINER=\(name)")
         }
-        // A draft beside it, of mode 0600 from the first byte on, takes its place at once.
+        // A draft beside the file, created with mode 0600, replaces it atomically.
         var draft = Array((path + ".XXXXXX").utf8CString)
         let descriptor = mkstemp(&draft)
         guard descriptor >= 0 else { throw OneSentence("The file \(path) cannot be written.") }
@@ -173,7 +173,7 @@ struct StratusLogin: AsyncParsableCommand {
         }
     }
 
-    /// To standard error: the output is the token's alone.
+    /// Written to standard error, because standard output is only for the token.
     private func tell(_ sentence: String) {
         FileHandle.standardError.write(Data((sentence + "\n").utf8))
     }
@@ -186,7 +186,7 @@ struct StratusLogin: AsyncParsableCommand {
     }
 }
 
-/// An error that is told to a person in one sentence.
+/// An error that is shown to a person as one sentence.
 struct OneSentence: Error, CustomStringConvertible {
     let description: String
 

@@ -28,7 +28,7 @@ package struct CreatorSearch: Sendable {
     private let limit: Int
 
     /// - Parameters:
-    ///   - creator: The user who created the records; nil for everybody's.
+    ///   - creator: The user who created the records; nil for those of all users.
     ///   - recordTypes: All types of the zone's records.
     ///   - limit: How many entries or records a page reads.
     package init(creator: String?, recordTypes: [String], limit: Int) {

@@ -136,7 +136,7 @@ extension IndexRow.Definition {
 }
 
 extension QueryDictionary.SystemField {
-    /// The field's name in the schema language. Share and parent have none there; theirs look alike.
+    /// The field's name in the schema language. Share and parent have none there; these look similar.
     var schemaName: String {
         switch self {
         case .recordName: SchemaSystemField.recordID.rawValue

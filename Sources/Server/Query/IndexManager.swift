@@ -11,7 +11,6 @@ import Synchronization
 /// An index that the schema allows is created when a query first asks for it, since every save pays for it. When a
 /// database has as many as it may have, the one that was asked for least recently is dropped; this is counted from the
 /// start of the service.
-/// up; that is counted from the start of the service.
 ///
 /// The progress of an index is stored in the database. After a restart, building continues when a request
 /// next names the record type.
@@ -53,7 +52,7 @@ package final class IndexManager: Sendable {
     private static let stepsPerWait = 10
     /// How often a request reads the indexes again because others changed them in between.
     private static let looksPerRequest = 4
-    /// A number that is at most this many requests old need not be renewed.
+    /// A number that is at most this many requests old is not renewed.
     private static let requestsPerRenewal: UInt64 = 100
 
     private let limits: Limits
@@ -223,7 +222,7 @@ package final class IndexManager: Sendable {
 
     // MARK: Conforming to the schema
 
-    /// Creates an index. It is readable at once if there is no record of the type yet.
+    /// Creates an index. It is readable immediately if there is no record of the type yet.
     @discardableResult
     static func createIndex(
         _ definition: IndexRow.Definition, in writer: any StoreWriter

@@ -11,11 +11,11 @@ final class IndexScan {
     /// Called for each record that was read, with the row if the record matches. Returns whether to continue.
     typealias Visit = (QueryPosition, _ match: RecordRow?) throws -> Bool
 
-    /// Entries read at once.
+    /// Entries read in one step.
     static let entriesPerStep = 64
     /// The most access paths whose entries are counted.
     private static let accessPathsCompared = 16
-    /// Records read at once.
+    /// Records read in one step.
     private static let recordsPerStep = 16
 
     let reader: any StoreReader

@@ -29,7 +29,7 @@ struct NearestEntries {
 
     /// A cell with more entries is split in four.
     private static let entriesPerCell = 64
-    /// When so many cells wait, further ones are read before they are split: at a pole each level has twice as many
+    /// When this many cells wait, further ones are read before they are split: at a pole each level has twice as many
     /// cells at the same distance.
     private static let waitingCells = 1_024
     /// A place is within two centimetres of its cell's centre; arithmetic rounds.
@@ -124,8 +124,8 @@ struct NearestEntries {
 
     /// The radius of the first cells to read: an estimate that affects only the time.
     ///
-    /// Neighbours in the index are usually neighbours on the earth. Within the distance of so many of
-    /// them there are at least so many records.
+    /// Neighbours in the index are usually neighbours on the earth. Within the distance of a number of
+    /// them there are at least that many records.
     private func radiusRead(beyond inner: Double, wanted: Int) throws -> Double {
         let key = PlaceCell.key(of: centre)
         let sides = [

@@ -77,7 +77,7 @@ struct PlaceCell: Hashable, Sendable {
         return (bits | bits << 1) & 0x5555_5555_5555_5555
     }
 
-    /// Undoes ``spread(_:)``, whatever the bits between.
+    /// Undoes ``spread(_:)``, ignoring the bits between.
     private static func gather(_ number: UInt64) -> UInt64 {
         var bits = number & 0x5555_5555_5555_5555
         bits = (bits | bits >> 1) & 0x3333_3333_3333_3333

@@ -4,7 +4,7 @@ import StratusStorage
 
 /// Updates the index entries of the records that a transaction writes.
 ///
-/// It writes the indexes that the database has, whatever the current schema says: also an index that is being built,
+/// It writes the indexes that the database has, regardless of the current schema: also an index that is being built,
 /// but not one that is being dropped.
 package struct RecordIndexing {
     private var indexes: [String: [IndexRow]] = [:]

@@ -54,7 +54,7 @@ struct SortedSearch {
         return page
     }
 
-    /// So few records are collected without considering the other way.
+    /// At most this many records are collected without considering the other way.
     private static let fewRecords = 16
 
     private func emptyPage() -> SortedPage {
@@ -101,7 +101,7 @@ struct SortedSearch {
 
     /// How much the other way would read.
     private struct Alternative {
-        /// Nil while it is more than was counted so far.
+        /// Nil while it is larger than what was counted so far.
         var count: Int?
         var path: Int
         /// The number of records that had been read when it was last counted.

@@ -84,7 +84,7 @@ public struct ContainerSchema: Hashable, Sendable {
         self.grants[recordType] = isStandard ? nil : grants
     }
 
-    /// Whether the schema names a record type. Shares can be saved even where it does not name theirs.
+    /// Whether the schema names a record type. Shares can be saved even if it does not name theirs.
     public func hasType(_ recordType: String) -> Bool { types[recordType] != nil }
 
     /// What the schema says about a field, or about a system field under its `SchemaSystemField` name;

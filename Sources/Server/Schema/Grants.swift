@@ -2,9 +2,9 @@ import StratusRecords
 
 /// What the roles may do with the records of one type in the public database.
 ///
-/// In private and shared databases grants mean nothing.
+/// In private and shared databases grants have no effect.
 public struct Grants: Hashable, Sendable {
-    /// The grants of a type whose schema names none: everybody reads, users create, and the creator of a
+    /// The grants of a type whose schema names none: everyone reads, users create, and the creator of a
     /// record changes it. Source: Wire.md, "Credentials".
     public static let standard = Grants([
         BuiltInRole.world: .read, BuiltInRole.icloud: .create, BuiltInRole.creator: .write,

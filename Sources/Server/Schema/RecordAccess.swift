@@ -59,7 +59,7 @@ package struct RecordAccess: Sendable {
     }
 
     /// What a person may do with their own records when the account is exported or deleted: read and delete them,
-    /// whatever the grants say.
+    /// regardless of the grants.
     package init(ofAccount user: String) {
         self.init(
             standard: OfType(others: [], own: [.read, .write], user: user), roles: [], grants: [:])

@@ -36,8 +36,8 @@ package final class SchemaCache: Sendable {
 
     /// Stores new types and fields.
     ///
-    /// - Returns: The whole schema. If two saves name a field at once, it has the type of the first save; what exceeded
-    ///   a limit is missing.
+    /// - Returns: The whole schema. If two saves name a field at the same time, it has the type of the first save; what
+    ///   exceeded a limit is missing.
     package func extend(
         _ address: ContainerAddress, with rows: [SchemaFieldRow]
     ) async throws -> ContainerSchema {

@@ -9,7 +9,7 @@ import StratusStorage
 /// let difference = try await schemas.deploy()
 /// ```
 public struct SchemaDeployment: Sendable {
-    /// How often a change is tried when somebody else changes the schema in the meantime.
+    /// How often a change is tried when the schema is changed in the meantime.
     private static let attempts = 8
 
     private let container: String

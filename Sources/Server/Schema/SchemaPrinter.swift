@@ -1,8 +1,8 @@
 import StratusRecords
 
 extension ContainerSchema {
-    /// The schema in the schema language: the same text for equal schemas, and read again an equal
-    /// schema. Users' roles are not in it.
+    /// The schema in the schema language: equal schemas have the same text, which is read as an equal schema. Users'
+    /// roles are not in it.
     public var text: String {
         var text = "DEFINE SCHEMA\n"
         for role in SchemaPrinter.sorted(roles) {

@@ -44,8 +44,8 @@ extension Container {
                 guard confirm == address.container else {
                     throw OneSentence("Nothing was deleted: --confirm names another container.")
                 }
-                // Without credentials nobody can open a database in the meantime. If a crash comes in between, the same
-                // command deletes the rest.
+                // Without credentials no client can open a database in the meantime. If a crash comes in between, the
+                // same command deletes the rest.
                 try await service.accounts.deleteContainer(address)
                 try await storage.deleteDatabases(of: address)
                 print("deleted")

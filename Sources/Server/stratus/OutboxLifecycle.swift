@@ -23,9 +23,9 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
         await service.finishNotifications()
     }
 
-    /// Does what a crash left, of all databases.
+    /// Does the work that a crash left in all databases.
     ///
-    /// - Throws: `CancellationError`. Another error is logged: each database's is done at its first use too.
+    /// - Throws: `CancellationError`. Other errors are logged: the work of each database is also done at its first use.
     private func start(_ subject: String, _ body: () async throws -> Void) async throws {
         do {
             try await body()

@@ -20,7 +20,7 @@ extension FieldValue {
 
     /// Whether a value comes before another; nil when the two cannot be ordered.
     ///
-    /// Text is ordered by its Unicode scalars, after normalisation, whatever the language.
+    /// Text is ordered by its Unicode scalars, after normalisation, regardless of the language.
     package func isBefore(_ other: FieldValue) -> Bool? {
         switch (self, other) {
         case (.string(let one), .string(let other)): NormalisedText.isBefore(one, other)

@@ -7,7 +7,7 @@ extension Location {
     /// A little more than the metres to the other side of the earth.
     package static let farthest = 20_100_000.0
 
-    /// Whether the coordinates are valid. Others have no distance from anywhere.
+    /// Whether the coordinates are valid. Invalid ones have no distance to any place.
     package var isOnEarth: Bool { abs(latitude) <= 90 && abs(longitude) <= 180 }
 
     /// Metres along the great circle, on a sphere of the earth's mean radius. `CLLocation` measures with

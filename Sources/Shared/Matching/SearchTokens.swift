@@ -69,7 +69,7 @@ package enum SearchTokens {
             }
             return
         }
-        // In the decomposed text, diacritics are scalars of their own, which are left out.
+        // In the decomposed text, diacritics are separate scalars, which are left out.
         let scalars = text.decomposedStringWithCanonicalMapping.unicodeScalars
             .filter { $0.properties.generalCategory != .nonspacingMark }
         let words = scalars.split {

@@ -1,4 +1,4 @@
-/// Whether two secrets are the same, compared in a time that depends on their lengths alone: it reveals nothing of where
+/// Whether two secrets are the same, compared in a time that depends only on their lengths: it does not reveal where
 /// they differ.
 @inlinable
 package func isEqualInConstantTime(

@@ -113,8 +113,8 @@ public enum FieldValue: Hashable, Sendable {
         }
     }
 
-    /// The value as devices compare and keep it: empty lists are equal whatever their type, since the service knows the
-    /// type of a field's list and the device that made it does not.
+    /// The value as devices compare and keep it: empty lists are equal regardless of their type, since the service
+    /// knows the type of a field's list and the device that made it does not.
     package var withoutTypeIfEmpty: FieldValue {
         let isEmpty =
             switch self {

@@ -19,7 +19,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case requestRateLimited = 7
     /// The app lacks an entitlement. Only Apple's platforms raise it.
     case missingEntitlement = 8
-    /// Nobody is signed in, or the service does not accept the sign-in.
+    /// No user is signed in, or the service does not accept the sign-in.
     case notAuthenticated = 9
     /// The user may not do this with this record, zone or database.
     case permissionFailure = 10
@@ -31,7 +31,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case resultsTruncated = 13
     /// Another client changed the record; the error has the three records.
     case serverRecordChanged = 14
-    /// The service refused the request for good, or failed on it.
+    /// The service permanently refused the request, or failed on it.
     case serverRejectedRequest = 15
     /// There is no file at the asset's URL.
     case assetFileNotFound = 16
@@ -53,7 +53,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case badDatabase = 24
     /// The storage is full: the app's in the public database, otherwise that of the zone's owner.
     case quotaExceeded = 25
-    /// The zone does not exist, or no longer.
+    /// The zone does not exist, or no longer exists.
     case zoneNotFound = 26
     /// Too many items or bytes; send half as many.
     case limitExceeded = 27
@@ -71,7 +71,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case participantMayNeedVerification = 33
     /// The request was sent, but its result is unknown.
     case serverResponseLost = 34
-    /// The asset's file cannot be read or stored, its upload is not valid any more, or no record holds it.
+    /// The asset's file cannot be read or stored, its upload is no longer valid, or no record holds it.
     case assetNotAvailable = 35
     /// There is an account, but it is not ready: for example, its encryption key is not on this device.
     case accountTemporarilyUnavailable = 36

@@ -15,10 +15,10 @@ public struct Limits: Hashable, Sendable {
     /// Records (or zones) of a page when the request does not ask for a number.
     public var recordsPerPage = 200
 
-    /// Records of a page at the most in CloudKit itself; more is an extension of ours.
+    /// The most records of a page in CloudKit itself; more is an extension of Stratus.
     public static let documentedRecordsPerPage = 200
 
-    /// Records of a page at the most for clients that know our extensions; others have
+    /// The most records of a page for clients that know our extensions; others have
     /// ``documentedRecordsPerPage``.
     public var maximumRecordsPerPage = 2_000
 
@@ -36,19 +36,19 @@ public struct Limits: Hashable, Sendable {
 
     /// Bytes of the records of one answer to a query, after which the rest is left to the next pages.
     public var queriedBytesPerAnswer = 16_000_000
-    /// Records that one query looks at; when they are used up, the answer has what was found and a
+    /// Records that one query examines; when they are used up, the answer has what was found and a
     /// continuation marker.
     public var recordsScannedPerQuery = 10_000
-    /// Bytes of the records that one query looks at, to the same effect.
+    /// Bytes of the records that one query examines, with the same effect.
     public var bytesScannedPerQuery = 64_000_000
-    /// Records with equal first sort keys that a query puts in order in memory; where there are more,
+    /// Records with equal first sort keys that a query sorts in memory; if there are more,
     /// it follows the index of the next sort key.
     public var recordsSortedTogether = 1_000
     /// Records added to new indexes in one transaction.
     public var recordsPerIndexStep = 200
     /// Bytes of these records, after which the step ends.
     public var bytesPerIndexStep = 4_000_000
-    /// Entries of a given-up index removed in one transaction.
+    /// Entries of a dropped index removed in one transaction.
     public var entriesPerIndexStep = 2_000
     /// Indexes of one database, without those of names. A further one that a query asks for takes the place
     /// of the one that was asked for least recently.
@@ -59,7 +59,7 @@ public struct Limits: Hashable, Sendable {
     /// is made for the next ones.
     public var recordsReadPerCompoundIndex = 128
     /// Requests that write a record type without a query that uses one of its compound indexes, after which
-    /// that index is given up.
+    /// that index is dropped.
     public var savesPerUnusedIndex = 10_000
 
     /// Bytes of a record without its assets, measured on its stored fields.
@@ -79,10 +79,10 @@ public struct Limits: Hashable, Sendable {
     public var sourcesPerTarget = 750
 
     /// Records that a request deletes besides those that it names, by DELETE_SELF, in its own transaction.
-    /// Where they are more they follow in steps. A zone with more rows goes in steps too.
+    /// If there are more, they follow in steps. A zone with more rows is deleted in steps too.
     public var recordsPerCascade = 10_000
 
-    /// Records that a request deletes besides those that it names, at once or in steps.
+    /// Records that a request deletes besides those that it names, in its transaction or in steps.
     public var recordsPerLongCascade = 100_000
 
     /// Changes of a zone after which the states that they replaced are forgotten. Until then a
@@ -101,11 +101,11 @@ public struct Limits: Hashable, Sendable {
     /// Tombstones purged in one transaction.
     public var tombstonesPerPurge = 1_000
 
-    /// How often a database is looked at for old tombstones, in seconds: once a day, when it is saved
+    /// How often a database is checked for old tombstones, in seconds: once a day, when it is saved
     /// to.
     public var purgeIntervalSeconds: Double = 24 * 3600
 
-    /// How long a change token lasts, in seconds. Without end by default: tokens expire with the
+    /// How long a change token lasts, in seconds. Unlimited by default: tokens expire with the
     /// history that they belong to.
     public var changeTokenSeconds: Double = .infinity
 
@@ -135,7 +135,7 @@ public struct Limits: Hashable, Sendable {
     public var blockedIdentitiesPerShare = 500
 
     /// Records that come under a share, or leave it, in the transaction of the request that does it.
-    /// Where they are more they follow in steps (``recordsPerStep``); CloudKit's users report about 5,000
+    /// If there are more, they follow in steps (``recordsPerStep``); CloudKit's users report about 5,000
     /// records a share.
     public var recordsPerShareChange = 5_000
 
@@ -153,7 +153,7 @@ public struct Limits: Hashable, Sendable {
     public var valuesPerFilter = 250
 
     /// Bytes of one value in a filter. Text is indexed up to 512 bytes; what is longer is compared with each
-    /// record that is looked at.
+    /// record that is examined.
     public var filterValueBytes = 64_000
 
     /// Bytes of the values of all filters of one query.
@@ -163,27 +163,27 @@ public struct Limits: Hashable, Sendable {
     /// every notification.
     public var subscriptionBytes = 64_000
 
-    /// Bytes of one notification: what Apple's push service takes. Of a larger one parts are dropped.
+    /// Bytes of one notification: what Apple's push service takes. Parts of a larger one are dropped.
     public var notificationBytes = 4_096
 
-    /// Additional fields that travel with a notification.
+    /// Additional fields that are sent with a notification.
     public var additionalFieldsPerNotification = 3
 
     /// Characters of a record's text in a notification; the rest is cut off.
     public var notificationFieldCharacters = 100
 
-    /// How long what happens is gathered after a device was told of a zone or database, for each device
-    /// and subscription, in seconds: a burst of saves makes few notifications.
+    /// How long changes are gathered after a device was notified of a zone or database, for each device and
+    /// subscription, in seconds: a burst of saves makes few notifications.
     public var gatheringSeconds: Double = 0.025
 
-    /// How long it is gathered for a device behind Apple's push service, and at the most while the
-    /// service is behind with telling, in seconds.
+    /// How long they are gathered for a device behind Apple's push service, and at most while the service is behind
+    /// with notifications, in seconds.
     public var coalescingSeconds: Double = 1
 
-    /// Notifications kept for a device that is not listening; the oldest give way.
+    /// Notifications kept for a device that is not listening; the oldest are dropped.
     public var notificationsPerDevice = 100
 
-    /// After how long without a poll a device is kept one notification only, in seconds.
+    /// After how long without a poll only one notification is kept for a device, in seconds.
     public var idleDeviceSeconds: Double = 600
 
     /// Long polls that may wait under one push token.
@@ -195,10 +195,10 @@ public struct Limits: Hashable, Sendable {
     /// Devices for which notifications are kept in memory.
     public var waitingDevices = 100_000
 
-    /// Notifications that wait for Apple's push service; the oldest give way.
+    /// Notifications that wait for Apple's push service; the oldest are dropped.
     public var waitingPushes = 10_000
 
-    /// Notifications on their way to Apple's push service at once.
+    /// Notifications on their way to Apple's push service at the same time.
     public var pushesAtOnce = 32
 
     /// Attempts to hand one notification to Apple's push service.
@@ -207,10 +207,10 @@ public struct Limits: Hashable, Sendable {
     /// How long Apple's push service keeps a notification for a device that is off, in seconds: a day.
     public var pushLifetimeSeconds: Double = 24 * 3600
 
-    /// Push tokens of one user that are served with notifications; the longest unused give way.
+    /// Push tokens of one user that are served with notifications; the longest unused are removed.
     public var devicesPerUser = 100
 
-    /// Push tokens of one device; the longest unused give way.
+    /// Push tokens of one device; the longest unused are removed.
     public var pushTokensPerDevice = 4
 
     /// How long a web-auth token lasts after it was issued, in seconds: 30 minutes.
@@ -219,7 +219,7 @@ public struct Limits: Hashable, Sendable {
     /// How long it lasts when the user asked to stay signed in, in seconds: two weeks.
     public var staySignedInSeconds: Double = 14 * 24 * 3600
 
-    /// How long the address of a sign-in page is good, in seconds. CloudKit JS asks for a new one every
+    /// How long the address of a sign-in page is valid, in seconds. CloudKit JS asks for a new one every
     /// 14 minutes.
     public var signInRequestSeconds: Double = 3600
 
@@ -265,14 +265,14 @@ public struct Limits: Hashable, Sendable {
     /// Uploads that one user has under way at a time.
     public var uploadsPerUser = 16
 
-    /// How long an address for an upload is good, in seconds: 15 minutes.
+    /// How long an address for an upload is valid, in seconds: 15 minutes.
     public var uploadAddressSeconds: Double = 15 * 60
 
     /// How long a receipt can be saved after the upload, in seconds: a day. Less than
     /// ``unreferencedAssetSeconds``.
     public var assetReceiptSeconds: Double = 24 * 3600
 
-    /// How long an address for a download is good after it was answered, in seconds: an hour.
+    /// How long an address for a download is valid after it was answered, in seconds: an hour.
     public var downloadAddressSeconds: Double = 3600
 
     /// How long an asset is kept that no record holds, in seconds: two days.
@@ -281,19 +281,19 @@ public struct Limits: Hashable, Sendable {
     /// How often the service looks for such assets, in seconds: every six hours.
     public var assetCollectionSeconds: Double = 6 * 3600
 
-    /// Rows that one transaction of that takes away.
+    /// Rows that one transaction of such a search removes.
     public var assetsPerCollection = 200
 
-    /// How long an upload may take in all, in seconds: an hour.
+    /// How long an upload may take in total, in seconds: an hour.
     public var assetUploadSeconds: Double = 3600
 
-    /// How long an upload may stand still, in seconds.
+    /// How long an upload may pause, in seconds.
     public var assetIdleSeconds: Double = 30
 
     // MARK: How much is kept
 
     /// Bytes of the records of a container's public database, measured on their names and stored
-    /// fields. When it is full, only deletions and what makes records smaller are taken.
+    /// fields. When it is full, only deletions and changes that make records smaller are accepted.
     public var publicRecordBytes = 100_000_000
 
     /// Bytes of the assets of a container's public database.
@@ -302,20 +302,20 @@ public struct Limits: Hashable, Sendable {
     /// Bytes of the records and assets of one user's private database in one container.
     public var privateDatabaseBytes = 5_000_000_000
 
-    // MARK: How much is asked
+    // MARK: Rates of requests
 
     /// Requests of one user of a container in a second, as a long-time average. Larger requests count
     /// more: 400 saved records as eleven.
     public var requestsPerSecond = 40
-    /// Requests that a user may send at once after a pause.
+    /// Requests that a user may send in one burst after a pause.
     public var requestsInBurst = 400
-    /// Requests in a second from one network address, whoever sends them. Behind it may be a household
-    /// or an office. Requests with bad credentials count ten times.
+    /// Requests in a second from one network address, by all senders there, such as those of a household or an office.
+    /// Requests with bad credentials count ten times.
     public var requestsPerSecondPerAddress = 200
-    /// Requests that may come at once from one network address after a pause.
+    /// Requests that may come in one burst from one network address after a pause.
     public var requestsInBurstPerAddress = 2_000
     /// Bad requests in series after which a sender's rates are halved, and halved again after as many
-    /// more, five times at the most. Good requests and time make up for them.
+    /// more, at most five times. Good requests and time make up for them.
     public var badRequestsBeforePenalty = 20
     /// Requests of one user that are worked on at the same time; the others wait for their turn.
     public var requestsInWorkPerUser = 8
@@ -324,7 +324,7 @@ public struct Limits: Hashable, Sendable {
     /// Requests in a second up to which a sender's are light, each counted by what it costs: they do not
     /// wait for those of senders that ask for more, which are worked on by fewer threads.
     public var lightRequestsPerSecond = 100
-    /// Bytes of a request's body above which it is not light, whoever sends it.
+    /// Bytes of a request's body above which it is not light, for any sender.
     public var lightRequestBytes = 256_000
     /// Requests of one sender that are light at the same time.
     public var lightRequestsAtOnce = 2
@@ -336,16 +336,16 @@ public struct Limits: Hashable, Sendable {
     public var waitingRequests = 4_096
     /// Bytes that a user may send and receive in a second, as a long-time average.
     public var transferBytesPerSecond = 2_000_000
-    /// Bytes that a user may send and receive at once after a pause.
+    /// Bytes that a user may send and receive in one burst after a pause.
     public var transferBytesInBurst = 2_000_000_000
     /// Bytes that may come from and go to one network address in a second, as a long-time average.
     public var transferBytesPerSecondPerAddress = 10_000_000
-    /// Bytes that may come from and go to one network address at once after a pause.
+    /// Bytes that may come from and go to one network address in one burst after a pause.
     public var transferBytesInBurstPerAddress = 10_000_000_000
-    /// Bytes that those without a user may send and receive in a second with one API token, as a
-    /// long-time average. Its users are not concerned.
+    /// Bytes that clients without a user may send and receive in a second with one API token, as a long-time average.
+    /// Requests of its users are not counted.
     public var transferBytesPerSecondPerToken = 20_000_000
-    /// Bytes that those without a user may send and receive at once with one API token after a pause.
+    /// Bytes that clients without a user may send and receive in one burst with one API token after a pause.
     public var transferBytesInBurstPerToken = 20_000_000_000
     /// Bytes that a container's clients may send and receive in a day (UTC); 0 limits nothing.
     public var transferBytesPerDay = 0
@@ -360,12 +360,12 @@ public struct Limits: Hashable, Sendable {
 
     // MARK: Who signs in
 
-    /// Wrong passwords for an account from one network address that are free; one a minute comes back.
+    /// Wrong passwords for an account from one network address that are free; each minute adds one.
     public var wrongPasswords = 10
-    /// Wrong passwords for an account from everywhere that are free; one a minute comes back. Addresses
-    /// that signed in to the account before are not concerned.
+    /// Wrong passwords for an account from everywhere that are free; each minute adds one. Addresses
+    /// that signed in to the account before are not affected.
     public var wrongPasswordsPerAccount = 30
-    /// Wrong passwords from one network address that are free; one in ten seconds comes back.
+    /// Wrong passwords from one network address that are free; every ten seconds add one.
     public var wrongPasswordsPerAddress = 60
     /// Passwords that are checked at the same time: each takes 32 MB.
     public var passwordsAtOnce = 2
@@ -379,15 +379,15 @@ public struct Limits: Hashable, Sendable {
     /// Databases kept open, at most as many as there are file descriptors for: each takes three to seven,
     /// and some 400 kB of memory.
     public var openDatabases = 2_000
-    /// Bytes kept free in the data folder, on which deleting lives when the disk is full; 0 keeps none. On a
-    /// small disk it is a quarter of what is free.
+    /// Bytes kept free in the data folder, which deletions use when the disk is full; 0 keeps none. On a small disk it
+    /// is a quarter of what is free.
     public var diskReserveBytes = 16_000_000
 
     // MARK: How many are connected
 
     /// Open connections; more wait in the system's queue until one is closed.
     public var connections = 10_000
-    /// Open connections from one network address; a further one is closed at once.
+    /// Open connections from one network address; a further one is closed immediately.
     public var connectionsPerAddress = 1_000
     /// Bytes of a request's head: its line with the address and all its headers.
     public var requestHeadBytes = 80_000

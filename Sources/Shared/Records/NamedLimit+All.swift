@@ -2,7 +2,7 @@ extension NamedLimit {
     private static let metrics = "Property Metrics"
     private static let plan = "CloudKit's published free plan"
 
-    /// Every limit; a test holds that no property of ``Limits`` is missing.
+    /// Every limit; a test checks that no property of ``Limits`` is missing.
     public static let all: [NamedLimit] =
         requests + sizes + schema + history + assets + notifications + quotas + rates + memory
         + signIns + storage + connections + times

@@ -17,7 +17,7 @@ public struct RecordPermissions: OptionSet, Hashable, Sendable {
 
 /// The roles that every container has.
 public enum BuiltInRole {
-    /// Everybody, signed in or not.
+    /// Everyone, signed in or not.
     public static let world = "_world"
     /// Every user who is signed in.
     public static let icloud = "_icloud"

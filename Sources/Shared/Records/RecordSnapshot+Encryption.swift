@@ -6,7 +6,7 @@ extension RecordSnapshot {
         return keys
     }
 
-    /// The record without plain values in encrypted fields: such values were written without the key, so anybody may
+    /// The record without plain values in encrypted fields: such values were written without the key, so anyone may
     /// have written them.
     package func withoutPlainValues(of keys: Set<String>) -> RecordSnapshot {
         guard !keys.isEmpty,

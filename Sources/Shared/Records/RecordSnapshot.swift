@@ -4,13 +4,13 @@ public struct RecordSnapshot: Hashable, Sendable {
     public struct SystemFields: Hashable, Sendable {
         /// Identifies this version of the record; every save gives it another one. Opaque to clients.
         public var changeTag: String
-        /// When the record was created, in milliseconds since 1970; nil where the service did not say.
+        /// When the record was created, in milliseconds since 1970; nil if the service did not send it.
         public var createdMilliseconds: Int64?
-        /// The record name of the user who created the record; nil where the service did not say.
+        /// The record name of the user who created the record; nil if the service did not send it.
         public var creatorRecordName: String?
-        /// When the record was last saved, in milliseconds since 1970; nil where the service did not say.
+        /// When the record was last saved, in milliseconds since 1970; nil if the service did not send it.
         public var modifiedMilliseconds: Int64?
-        /// The record name of the user who saved the record last; nil where the service did not say.
+        /// The record name of the user who saved the record last; nil if the service did not send it.
         public var modifierRecordName: String?
         /// The share of this root record.
         public var shareRecordName: String?

@@ -93,7 +93,7 @@ extension ServiceError.Code {
     public static let validatingReferenceError = Self(rawValue: "VALIDATING_REFERENCE_ERROR")
     /// The zone cannot take the request now; without Stratus's extensions it is sent as ``tryAgainLater``.
     public static let zoneBusy = Self(rawValue: "ZONE_BUSY")
-    /// The zone does not exist, or no longer.
+    /// The zone does not exist, or no longer exists.
     public static let zoneNotFound = Self(rawValue: "ZONE_NOT_FOUND")
 
     /// The HTTP status for the code when a whole request fails.

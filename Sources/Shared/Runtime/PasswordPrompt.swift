@@ -2,7 +2,7 @@ import Foundation
 
 /// Asks for a password: at a terminal without showing what is typed, otherwise on standard input.
 ///
-/// Not an argument of a command, which every user of the machine could read.
+/// A password is not an argument of a command, since every user of the machine could read that.
 package enum PasswordPrompt {
     /// Reads a line of standard input.
     ///

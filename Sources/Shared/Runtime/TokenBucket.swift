@@ -42,7 +42,7 @@ package struct TokenBucket: Hashable, Sendable {
         filledMilliseconds = max(now, filledMilliseconds)
     }
 
-    /// Takes tokens, if need be on credit down to a limit.
+    /// Takes tokens, on credit down to a limit if necessary.
     package mutating func take(_ count: Double, debtLimit: Double) {
         tokens = max(tokens - count, min(tokens, -debtLimit))
     }
@@ -52,7 +52,7 @@ package struct TokenBucket: Hashable, Sendable {
         tokens = min(tokens + count, rate.burst)
     }
 
-    /// Seconds until there are so many tokens; 0 if there are already.
+    /// Seconds until there are this many tokens; 0 if there are already.
     package func secondsUntil(_ count: Double, _ rate: Rate) -> Double {
         max(0, (count - tokens) / rate.perSecond)
     }

@@ -15,7 +15,7 @@ package final class TransferProgress: Sendable {
     ///
     /// - Parameters:
     ///   - idleSeconds: how long it may pause. A pause is noticed after at most twice that time.
-    ///   - totalSeconds: how long it may take in all.
+    ///   - totalSeconds: how long it may take in total.
     ///   - tooSlow: the error when it paused or took too long.
     /// - Throws: what the transfer throws, `tooSlow`, or `CancellationError`.
     package func watch<Value: Sendable>(

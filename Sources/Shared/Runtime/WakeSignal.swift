@@ -2,8 +2,8 @@ import Synchronization
 
 /// Lets a loop wait for an event or for a time.
 ///
-/// An event that comes before the wait ends it at once, so that none is missed between checking what is due and waiting
-/// for more. One loop waits at a time.
+/// An event that comes before the wait ends it immediately, so that none is missed between checking what is due and
+/// waiting for more. One loop waits at a time.
 public final class WakeSignal: Sendable {
     private struct State {
         var isWoken = false
@@ -12,7 +12,7 @@ public final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a signal without an event: the first wait does not end at once.
+    /// Makes a signal without an event: the first wait does not end immediately.
     public init() {}
 
     /// Ends the wait, or the next one.
@@ -32,7 +32,7 @@ public final class WakeSignal: Sendable {
     ///
     /// - Parameters:
     ///   - uptimeSeconds: when to stop waiting, on the world's clock; a duration would not count the time until the
-    ///     sleep begins. Nil waits without end.
+    ///     sleep begins. Nil waits without a limit.
     ///   - world: the world with the clock.
     public func wait(
         until uptimeSeconds: Double?, in world: World

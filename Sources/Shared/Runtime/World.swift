@@ -15,10 +15,10 @@
 /// let id = world.makeUUID()
 /// ```
 public struct World: Sendable {
-    /// The time of day, in milliseconds since 1970. It may jump when somebody sets the clock.
+    /// The time of day, in milliseconds since 1970. It may jump when the clock is set.
     public var nowMilliseconds: @Sendable () -> Int64
 
-    /// Seconds of a clock that never goes back. Only differences mean something.
+    /// Seconds of a clock that never goes back. Only differences are meaningful.
     public var uptimeSeconds: @Sendable () -> Double
 
     /// Waits for a number of seconds; throws `CancellationError` when the task is cancelled.
@@ -31,7 +31,7 @@ public struct World: Sendable {
     /// need.
     public var timeout: @Sendable (_ seconds: Double) async throws -> Void
 
-    /// As many random bytes as asked for, fit for keys and identifiers.
+    /// Returns this many random bytes, suitable for keys and identifiers.
     public var randomBytes: @Sendable (_ count: Int) -> [UInt8]
 
     /// Starts work that is not awaited where it starts.
@@ -89,7 +89,7 @@ public struct World: Sendable {
         },
         startTask: { name, work in Task(name: name) { await work() } })
 
-    /// A duration of so many seconds; one that is out of range becomes the nearest that is not.
+    /// A duration of this many seconds; a number that is out of range becomes the nearest that is not.
     ///
     /// `Duration.seconds` ends the process for a number that is not finite or too large.
     package static func duration(ofSeconds seconds: Double) -> Duration {
@@ -150,7 +150,7 @@ extension World {
 }
 
 extension UUID {
-    /// The UUID with these 16 bytes, whatever version they have.
+    /// The UUID with these 16 bytes, of any version.
     package init(bytes: [UInt8]) {
         precondition(bytes.count == MemoryLayout<uuid_t>.size, "A UUID has 16 bytes.")
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }

@@ -126,7 +126,7 @@ package struct SQLStatement {
             sql: statement.sql)
     }
 
-    // MARK: Columns of the row in hand, by number from 0
+    // MARK: Columns of the current row, by number from 0
 
     @inlinable
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

@@ -1,10 +1,11 @@
 import GRDB
 import Synchronization
 
-/// The connections of databases in memory that nobody has any more, for the next databases of a simulation.
+/// The connections of in-memory databases that are no longer used, kept for the next databases of a simulation.
 ///
-/// What a new database costs is its connection, which prepares each statement once (Documentation/Simulation.md). One that
-/// has a new database's content again answers as that does; its statements are prepared.
+/// Most of the cost of a new database is its connection, which prepares each statement once
+/// (Documentation/Simulation.md). A spare one whose content was replaced by that of a new database behaves like a new
+/// one; its statements are prepared.
 package final class SpareConnections<Companion: Sendable>: Sendable {
     private struct Spare {
         var queue: DatabaseQueue
@@ -19,7 +20,7 @@ package final class SpareConnections<Companion: Sendable>: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - companion: what goes with the connection.
+    ///   - companion: what belongs to the connection.
     ///   - kind: databases of one kind have the same tables.
     package func give(_ queue: DatabaseQueue, _ companion: Companion, kind: String) {
         spares.withLock { spares in
@@ -28,7 +29,7 @@ package final class SpareConnections<Companion: Sendable>: Sendable {
         }
     }
 
-    /// A connection of a kind with a new database's content; nil where none is left.
+    /// A connection of a kind with a new database's content; nil if none is left.
     ///
     /// - Throws: SQLite's error.
     package func take(
@@ -48,10 +49,10 @@ package final class SpareConnections<Companion: Sendable>: Sendable {
         return nil
     }
 
-    /// The last one that nobody else has.
+    /// The last one that nothing else refers to.
     private func takeUnused(_ kind: String) -> Spare? {
         spares.withLock { spares in
-            // Taken out: a copy would have them too.
+            // Removed from the dictionary: a copy of the array would also refer to them.
             var kept = spares.removeValue(forKey: kind) ?? []
             defer { spares[kind] = kept }
             for place in kept.indices.reversed()
@@ -63,7 +64,7 @@ package final class SpareConnections<Companion: Sendable>: Sendable {
     }
 }
 
-/// What a database has that nobody has used yet.
+/// The content of a database that was never used.
 package struct NewDatabase: Sendable {
     private var schema: Set<String>
     private var rows: [(table: String, values: [DatabaseValue])] = []
@@ -93,9 +94,9 @@ package struct NewDatabase: Sendable {
         return try String.fetchSet(statement)
     }
 
-    /// Gives a database this content in the place of its own.
+    /// Replaces the content of a database by this one.
     ///
-    /// - Returns: false where somebody changed the tables, other than by more of them; then the content is undefined.
+    /// - Returns: false if the tables were changed other than by adding some; the content is then undefined.
     fileprivate func replace(_ database: Database) throws -> Bool {
         let found = try Self.schema(of: database)
         guard found.isSuperset(of: schema),
@@ -112,7 +113,7 @@ package struct NewDatabase: Sendable {
     }
 
     private func empty(_ tables: [String], _ database: Database) throws -> Bool {
-        // What a trigger writes goes the second time.
+        // Rows that a trigger writes are deleted the next time.
         for _ in 0..<3 {
             for table in tables {
                 try database.cachedStatement(sql: "DELETE FROM \"\(table)\"").execute()

@@ -144,7 +144,7 @@ package struct FormatUpgrade: Hashable, Sendable {
 
 /// Why a database is refused although SQLite could read it.
 package enum DatabaseRefusal: Error, Hashable, Sendable {
-    /// Another program's database, or another kind of ours.
+    /// A database of another program, or of another kind.
     case otherKind(path: String)
     /// A newer release wrote it.
     case newerFormat(path: String, found: Int, newestKnown: Int)

@@ -6,7 +6,7 @@ import StratusTesting
 import StratusWire
 import Synchronization
 
-/// The way of one process on a device to the simulated service, with all that goes wrong on it.
+/// The connection of one process on a device to the simulated service, with everything that goes wrong on it.
 final class DeviceTransport: AccountTransport {
     private struct State {
         var generation = -1
@@ -16,7 +16,7 @@ final class DeviceTransport: AccountTransport {
         var repeated: NotificationPayload?
         /// The databases that were not fetched since the last push.
         var notified: Set<DatabaseScope> = []
-        /// What happens when the next batch of records was served.
+        /// Called when the next batch of records was served.
         var afterBatch: (@Sendable () -> Void)?
     }
 
@@ -40,15 +40,15 @@ final class DeviceTransport: AccountTransport {
         self.mutation = mutation
     }
 
-    /// The process ended: nothing of what it began arrives any more.
+    /// Notes that the process ended: nothing that it began arrives any more.
     func die() { state.withLock { $0.isDead = true } }
 
-    /// The process ends between the commit of the next batch of records and its answer; with nil it does not.
+    /// Ends the process between the commit of the next batch of records and its answer; nil cancels that.
     func dieUnanswered(_ body: (@Sendable () -> Void)?) {
         state.withLock { $0.afterBatch = body }
     }
 
-    /// Of the user who is signed in; empty before the first request.
+    /// The record name of the user who is signed in; empty before the first request.
     var userRecordName: String { state.withLock { $0.userRecordName } }
 
     private var isDead: Bool { state.withLock { $0.isDead } }
@@ -57,14 +57,14 @@ final class DeviceTransport: AccountTransport {
         if isDead { throw TransportError(.noRoute, "The process of this device has ended.") }
     }
 
-    /// The process that served ended meanwhile: what it answers arrives nowhere.
+    /// Throws if the service's process ended meanwhile: its answer does not arrive.
     private func checkService(_ endCount: Int) throws {
         guard cloud.endCount == endCount else {
             throw TransportError(.answerLost, "The service's process ended.")
         }
     }
 
-    /// To the service as it is now: after a restore it is another one, and knows no session of before.
+    /// The transport to the current service: after a restore it is another one, without the sessions from before.
     func inner() async throws -> InProcessTransport {
         guard cloud.isRunning else {
             throw TransportError(.noRoute, "The service's process has ended.")
@@ -124,11 +124,11 @@ final class DeviceTransport: AccountTransport {
             _ = try await inner()
             cloud.expireTokens(of: path, userRecordName: userRecordName)
         case .answerLost, .doubled, .abandoned, .itemRefused, nil:
-            // Time on the way: what follows may overtake it.
+            // Time on the network: later requests may overtake this one.
             try await world.sleep(dice.milliseconds(below: 30) / 1_000)
         }
         try checkAlive()
-        // Whoever does not hear the answer does not hear its time.
+        // If the answer is lost, its time is too.
         let heard = Mutex<AnswerTime?>(nil)
         let endCount = cloud.endCount
         let answered: Result<Answer, any Error>
@@ -148,12 +148,12 @@ final class DeviceTransport: AccountTransport {
             died()
         }
         if fault == .doubled, mayDouble {
-            // Half of them at once.
+            // Half of them immediately.
             let seconds = dice.milliseconds(below: 7_200_000) / 1_000 - 3_600
             if seconds > 0 {
                 arrive(inSeconds: seconds, serve)
             } else {
-                // Nobody hears what the second one is answered.
+                // Nothing receives the answer to the second one.
                 _ = try? await serve(nil)
             }
             try checkService(endCount)
@@ -168,7 +168,7 @@ final class DeviceTransport: AccountTransport {
         return try answered.get()
     }
 
-    /// How long a device waits for an answer at most.
+    /// The longest time that a device waits for an answer.
     static let longestWaitSeconds: Double = 60
 
     /// Waits as long as a device does; the request arrives afterwards.
@@ -181,7 +181,7 @@ final class DeviceTransport: AccountTransport {
         try checkAlive()
     }
 
-    /// A request that the network keeps for so long. It does not outlive a restored copy of the service.
+    /// Delivers a request after a time, unless the service's process ended or an older copy was restored meanwhile.
     private func arrive<Answer: Sendable>(
         inSeconds seconds: Double,
         _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
@@ -189,13 +189,13 @@ final class DeviceTransport: AccountTransport {
         let (generation, endCount) = (cloud.current.generation, cloud.endCount)
         let latest = world.uptimeSeconds() + seconds + Self.longestWaitSeconds
         _ = world.startTask("a request that comes late") {
-            // The world may end first, or sleep for weeks: no network keeps a request for so long.
+            // The world may end first, or sleep for weeks: no network keeps a request for that long.
             guard (try? await self.world.sleep(seconds)) != nil,
                 self.world.uptimeSeconds() <= latest,
                 self.cloud.current.generation == generation,
                 self.cloud.endCount == endCount
             else { return }
-            // Nobody hears what it is answered.
+            // Nothing receives its answer.
             _ = try? await serve(nil)
         }
     }
@@ -235,7 +235,7 @@ final class DeviceTransport: AccountTransport {
             return mutation?.changed(answer, to: request) ?? answer
         } catch let failure as ServiceFailure {
             if [.authenticationFailed, .authenticationRequired].contains(failure.error.code) {
-                // The session is too old: the person signs in again.
+                // The session has expired: the user signs in again.
                 state.withLock { $0.inner = nil }
             }
             if let answer = mutation?.answer(insteadOf: failure, to: request) as? E.Answer {
@@ -245,7 +245,7 @@ final class DeviceTransport: AccountTransport {
         }
     }
 
-    /// What a device that trusts pushes is answered that got none: nothing changed.
+    /// The answer to a device that trusts pushes and got none: nothing changed.
     private func answerUnnotified<Request>(
         _ request: Request, in scope: DatabaseScope?
     ) -> (any Sendable)? {
@@ -293,7 +293,7 @@ final class DeviceTransport: AccountTransport {
             frameworkCode: code)
     }
 
-    /// What a batch did, record by record.
+    /// The results of a batch as text, record by record.
     private static func text(
         of batch: RecordsModify.Request, _ answer: RecordsModify.Answer
     ) -> String {

@@ -41,7 +41,7 @@ public final class FaultTable: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// What devices ask for; a download is not refused by the service.
+    /// The requests that devices send; the service never refuses a download.
     private static let requests = [
         "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
         "operations/cancel", "records/lookup", "records/modify", "subscriptions/lookup",
@@ -63,7 +63,7 @@ public final class FaultTable: Sendable {
         return faults.map(\.name)
     }
 
-    /// Which pairs of a fault and an operation occurred more seldom: a line for each operation, with the counts.
+    /// The pairs of a fault and an operation that occurred less often: a line for each operation, with the counts.
     public func scarcePairs(below limit: Int) -> [String] {
         let rows = rows
         var faults = Dictionary(

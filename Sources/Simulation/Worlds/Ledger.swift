@@ -1,9 +1,9 @@
 import StratusClient
 import StratusRecords
 
-/// What people did in a simulated world, and so what must be there at its end.
+/// What users did in a simulated world, and therefore what must exist at its end.
 struct Ledger {
-    /// A record of a user's, wherever it is seen from.
+    /// A user's record, regardless of where it is seen from.
     struct Key: Hashable, Comparable, CustomStringConvertible {
         var owner: Int
         var zone: Int
@@ -18,17 +18,17 @@ struct Ledger {
 
     struct Edit {
         var number: Int64
-        /// When it was made by the clock that decides: the time that travels with the record.
+        /// When it was made, by the clock that decides: the time that is sent with the record.
         var stamp: Int64
-        /// The database in whose file the clock was not corrected yet; nil where it was.
+        /// The database in whose file the clock was not corrected yet; nil if it was.
         var ownClock: CKDatabase.Scope?
-        /// False where it may be lost without a word: its zone was left meanwhile.
+        /// False if it may be lost without notice, because its zone was left meanwhile.
         var isPromised = true
         var user: Int
         var device: String
     }
 
-    /// A record from its making to its deletion.
+    /// A record from its creation to its deletion.
     struct Life {
         var number: Int64
         /// The user who deleted it.
@@ -38,18 +38,18 @@ struct Ledger {
         var isPromised = true
     }
 
-    /// What an edit is called that leaves nothing in its field.
+    /// The number of an edit that removes the field's value.
     static let nothing: Int64 = 0
 
     private(set) var lives: [Key: [Life]] = [:]
-    /// Zones of which nothing is promised: they were deleted, or the service lost its history.
+    /// Zones about which nothing is promised: they were deleted, or the service lost its history.
     var brokenZones: Set<[Int]> = []
-    /// Users who left a share once: what they do there may be lost with it.
+    /// Users who left a share once: their changes there may be lost with it.
     private var leavers: Set<Int> = []
-    /// Whether the latest edit of a field wins; else the last one of any device may.
+    /// Whether the latest edit of a field wins; otherwise the last one of any device may.
     var isDecidedByTime = true
-    /// Whether the service has forgotten deletions since a restore: what a device has that the restore lost, and somebody
-    /// deleted then, cannot be told from what was only lost.
+    /// Whether the service has forgotten deletions since a restore: a record that a device has and the restore lost may
+    /// then have been deleted or only lost, which cannot be distinguished.
     var areDeletionsForgotten = false
     private var lastNumber: Int64 = 0
 
@@ -75,13 +75,14 @@ struct Ledger {
         }
     }
 
-    /// What may have been deleted where nobody remembers deletions any more is not promised: the app was told, and has it.
+    /// Withdraws the promise for what may have been deleted when deletions are forgotten: the app was notified, and has
+    /// it.
     mutating func givenUp(_ key: Key, life: Int64) {
         change(key, life) { $0.isPromised = false }
     }
 
-    /// What an older app dropped for a newer one's record, and was told of, is not promised any more; nor that what it had
-    /// deleted and made anew is gone.
+    /// Withdraws the promises for what an older app dropped for a newer one's record and was notified of, and for the
+    /// removal of what it had deleted and created again.
     mutating func overruled(
         _ key: Key, life: Int64, fields: [Int], on device: String, by kept: Int64
     ) {
@@ -109,7 +110,7 @@ struct Ledger {
         }
     }
 
-    /// What a user does, and did, to another's zone is not promised any more: they left it.
+    /// Withdraws the promises for a user's changes of another user's zone, earlier and later ones: the user left it.
     mutating func left(owner: Int, by user: Int) {
         leavers.insert(user)
         for key in lives.keys.sorted() where key.owner == owner {
@@ -131,9 +132,9 @@ struct Ledger {
         }
     }
 
-    /// Moves the times of edits that a device made by its own clock, as it does with its first correction.
+    /// Moves the times of edits that a device made by its own clock, as the device does with its first correction.
     ///
-    /// - Parameter offset: of a device, a user and a database, in milliseconds.
+    /// - Parameter offset: the correction for a device, a user and a database, in milliseconds.
     mutating func correctClocks(
         _ offset: (_ device: String, _ user: Int, _ scope: CKDatabase.Scope) throws -> Int64
     ) rethrows {
@@ -161,7 +162,7 @@ struct Ledger {
         lives[key] = changed
     }
 
-    /// What a record was given in a field, in any of its lives.
+    /// The edits of a field of a record, in all of its lives.
     func edits(of key: Key, field: Int) -> [Edit] {
         (lives[key] ?? []).flatMap { $0.edits[field] ?? [] }
     }
@@ -176,7 +177,7 @@ struct Ledger {
         var isPhotoKnown = false
     }
 
-    /// What is wrong with the records that the service has at the end.
+    /// The broken promises in the records that the service has at the end.
     ///
     /// - Parameter found: each record's life, and the number of the edit in each field.
     func violations(found: [Key: Found]) -> [String] {
@@ -215,7 +216,7 @@ struct Ledger {
         let promised = edits.filter(\.isPromised).map(\.stamp).max() ?? .min
         var allowed = edits.filter { $0.stamp >= promised }
         if !isDecidedByTime {
-            // Each user's cache on a device has an end of its own.
+            // Each user's cache on a device has a last edit of its own.
             let last = Dictionary(
                 edits.filter(\.isPromised).map { ([$0.device, "\($0.user)"], $0.number) }
             ) { $1 }

@@ -5,7 +5,7 @@ import StratusMapping
 import StratusRuntime
 import StratusSync
 
-/// A device in a world of mapped objects: its store, the mapping of the process of now, and the cache below.
+/// A device in a world of mapped objects: its store, the mapping of the current process, and the cache below.
 ///
 /// Only the script's task touches it.
 final class MappedDevice {
@@ -14,7 +14,7 @@ final class MappedDevice {
     ]
 
     let below: SimulatedDevice
-    /// Of the process of now: a copy of the one of before, which may still write into its own.
+    /// The current process's: a copy of the previous process's file, into which that may still write.
     private var file: URL
     private(set) var store: MappedStore
     private var process: (cache: CloudCache, mapping: CloudMapping)?
@@ -40,7 +40,7 @@ final class MappedDevice {
         file = copy
     }
 
-    /// The mapping of the process of now.
+    /// The mapping of the current process.
     func opened() throws -> CloudMapping {
         let cache = try below.opened()
         if let process, process.cache === cache { return process.mapping }
@@ -59,19 +59,19 @@ final class MappedDevice {
         process = nil
     }
 
-    /// Starts work of the app that nobody awaits.
+    /// Starts work of the app without awaiting it.
     func start(_ name: String, _ body: @escaping @Sendable (CloudMapping) async throws -> Void)
         throws
     {
         let mapping = try opened()
         _ = below.world.startTask(name) {
-            // What fails now is tried again at the end, when nothing goes wrong any more.
+            // What fails now is tried again at the end, when there are no more faults.
             try? await body(mapping)
         }
     }
 
     deinit {
-        // A file that was never made need not go.
+        // A file that was never created need not be removed.
         try? FileManager.default.removeItem(at: file)
     }
 }

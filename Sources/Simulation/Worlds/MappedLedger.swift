@@ -1,11 +1,11 @@
-/// What people did with mapped objects, and so what must be there at the end.
+/// What users did with mapped objects, and therefore what must exist at the end.
 ///
-/// An edit may vanish only under a rival: an edit of the same object that did not know of it, and of which it
-/// did not know. A deleted object stays away, and takes along what hangs on it.
+/// An edit may be lost only to a concurrent one: an edit of the same object, where neither knew of the other. A deleted
+/// object stays deleted, and what depends on it is deleted too.
 struct MappedLedger {
     private struct Edit {
         var object: Int64
-        /// The edits of which it knew, itself included.
+        /// The edits that it knew of, including itself.
         var knows: Set<Int64>
     }
 
@@ -24,10 +24,10 @@ struct MappedLedger {
 
     mutating func deleted(_ object: Int64) { deletions.insert(object) }
 
-    /// A sign hangs on a trail, now or for a time.
+    /// Notes that a sign depends on a trail, now or for a time.
     mutating func hung(_ sign: Int64, on trail: Int64) { trails[sign, default: []].insert(trail) }
 
-    /// - Parameter seen: the fields as they were.
+    /// - Parameter seen: the fields before the edit.
     /// - Returns: the edit's number.
     mutating func edited(_ object: Int64, seeing seen: [Int64]) -> Int64 {
         let number = nextNumber()

@@ -3,7 +3,7 @@ import StratusClient
 import StratusMapping
 import StratusRuntime
 
-// The objects of a world of mapped objects: huts in valleys that refer back, and signs that go with their
+// The objects of a world of mapped objects: huts in valleys that refer back, and signs that are deleted with their
 // trails.
 
 typealias MappedHut = CloudObject<HutFields>
@@ -11,11 +11,11 @@ typealias MappedValley = CloudObject<ValleyFields>
 typealias MappedTrail = CloudObject<TrailFields>
 typealias MappedSign = CloudObject<SignFields>
 
-/// What all objects have: a number of their own, and in each field the number of the edit that set it.
+/// What all objects have: their own number, and in each field the number of the edit that set it.
 protocol MappedFields: CloudFields {
     var number: Int64 { get set }
     var edits: [Int64] { get set }
-    /// Links to another object, or lets go of it where it was linked.
+    /// Links to another object, or removes the link if there is one.
     mutating func toggle(_ target: any MappedEntity)
     var targets: [any MappedEntity] { get }
     /// Replaces each target.
@@ -64,7 +64,7 @@ extension MappedFields {
 /// An object of such a world.
 protocol MappedEntity: CloudKeyed, AnyObject {
     var number: Int64 { get }
-    /// The last is the one that linked.
+    /// The last one is the edit that linked.
     var edits: [Int64] { get }
     var targets: [any MappedEntity] { get }
     static func make(_ number: Int64, _ world: World) -> Self
@@ -107,7 +107,7 @@ extension CloudObject: MappedEntity where Fields: MappedFields {
     var edits: [Int64] { fields.edits }
 
     private func setFields(_ new: Fields) {
-        // The date stays what it is: nobody edits.
+        // The date stays unchanged, since this is not a user's edit.
         let date = changeDate
         edit { $0 = new }
         changeDate = date

@@ -1,6 +1,6 @@
 import StratusTesting
 
-/// What happens in a world of mapped objects. Objects are places among those that the device has.
+/// A step in a world of mapped objects. Objects are indices into those that the device has.
 enum MappedStep: Hashable, Sendable {
     case make(device: Int, kind: Int, target: Int)
     case edit(device: Int, object: Int, place: Int, isSaved: Bool)

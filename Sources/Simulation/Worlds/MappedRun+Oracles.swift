@@ -1,9 +1,9 @@
 import StratusCache
 import StratusClient
 
-/// What must be so on all devices at the end of a world of mapped objects.
+/// The conditions that must hold on all devices at the end of a world of mapped objects.
 extension MappedRun {
-    /// All devices have the same objects with the same links.
+    /// Checks that all devices have the same objects with the same links.
     func differences() -> [String] {
         let first = Self.lines(devices[0])
         return devices.dropFirst().flatMap { device -> [String] in
@@ -22,14 +22,15 @@ extension MappedRun {
             })
     }
 
-    /// What was removed is no target any more, whoever still holds it.
+    /// The targets of an object without those that were removed, to which it may still refer.
     private static func targets(
         of object: any MappedEntity, among objects: [any MappedEntity]
     ) -> [any MappedEntity] {
         object.targets.filter { target in objects.contains { $0 === target } }
     }
 
-    /// Each object has a record and refers to what its record refers to; and no sign outlives its trail.
+    /// Checks that each object has a record and refers to what its record refers to, and that no sign outlives its
+    /// trail.
     func brokenReferences() async throws -> [String] {
         var broken: [String] = []
         for device in devices {
@@ -61,7 +62,7 @@ extension MappedRun {
         return broken
     }
 
-    /// In the order of the objects' targets.
+    /// The references of a record, in the order of the objects' targets.
     private static func references(of record: CKRecord) -> [String] {
         ["valley", "main", "trail", "nearby"].flatMap { field -> [String] in
             if let one: CKRecord.Reference = record[field] { return [one.recordID.recordName] }

@@ -99,7 +99,7 @@ final class MappedRun {
     }
 
     private func object(_ device: MappedDevice, _ place: Int) -> (any MappedEntity)? {
-        // What is being filled has no number yet.
+        // An object that is being filled has no number yet.
         let objects = device.store.objects.filter { $0.number > 0 }
         return objects.isEmpty ? nil : objects[place % objects.count]
     }
@@ -150,7 +150,7 @@ final class MappedRun {
         do {
             try await object.deleteAndWait(mapping)
         } catch {
-            // The next sync does it.
+            // The next sync repeats it.
             return
         }
     }
@@ -207,7 +207,7 @@ final class MappedRun {
     }
 }
 
-/// What a sync that the script waits for came to.
+/// The outcome of a sync that the script waits for.
 private final class Waiting: Sendable {
     private let state = Mutex<String?>(nil)
     var outcome: String? { state.withLock { $0 } }

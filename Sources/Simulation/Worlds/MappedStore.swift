@@ -2,9 +2,9 @@ import StratusClient
 import StratusMapping
 import StratusRuntime
 
-/// The objects of a device in a world of mapped objects. What one process has the next one reads.
+/// The objects of a device in a world of mapped objects. The next process reads what the previous one had.
 final class MappedStore: CloudStore {
-    /// The process ended: nothing of what it began is written any more.
+    /// The process ended: nothing that it began is written any more.
     struct Ended: Error {}
 
     private let memory = MemoryStore(
@@ -14,7 +14,7 @@ final class MappedStore: CloudStore {
 
     init(_ world: World) { self.world = world }
 
-    /// Everything as another process reads it.
+    /// A copy of everything, as another process reads it.
     func reread() -> MappedStore {
         end.throwOver()
         let store = MappedStore(world)
@@ -24,7 +24,7 @@ final class MappedStore: CloudStore {
             copies[ObjectIdentifier(object)] = store.insertCopy(of: object)
         }
         for copy in store.objects {
-            // What was removed is no more in the app's tables.
+            // Removed objects are no longer in the app's tables.
             copy.replaceTargets { targets in targets.compactMap { copies[ObjectIdentifier($0)] } }
         }
         return store
@@ -48,7 +48,7 @@ final class MappedStore: CloudStore {
 
     func forget(_ object: any MappedEntity) { memory.remove(object) }
 
-    /// Others have their turn, as in an app whose tables are on another thread.
+    /// Lets other tasks run, as in an app whose tables are on another thread.
     private func beginTurn() async throws {
         await Task.yield()
         if end.isThrown { throw Ended() }

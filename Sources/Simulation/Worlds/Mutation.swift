@@ -4,32 +4,32 @@ import StratusRecords
 import StratusSync
 import StratusWire
 
-/// A fault of the code under test, made at one of its seams: shows that an oracle can fail.
+/// A fault in the code under test, injected at one of its seams: it shows that an oracle can fail.
 ///
-/// The product has none of them: what a request says, what an answer says, what a file says at its next
-/// opening, and which resolver is asked, are changed from outside.
+/// The product contains none of them: the content of requests, of answers, and of a file at its next opening, and the
+/// choice of the resolver, are changed from outside.
 public enum Mutation: String, CaseIterable, Sendable {
-    /// S1: the file does not say that a batch was under way when the process ended.
+    /// S1: the file does not note that a batch was in progress when the process ended.
     case forgetsUnansweredSaves = "S1"
-    /// S2: the service's record takes the place of the whole local one.
+    /// S2: the service's record replaces the whole local one.
     case keepsServerRecords = "S2"
-    /// S3: what earlier edits sent is not remembered.
+    /// S3: the values that earlier edits sent are not remembered.
     case forgetsEarlierEdits = "S3"
-    /// S4: an expired token does not say what is intact.
+    /// S4: an expired token does not report what is intact.
     case hidesLostHistory = "S4"
-    /// S5: which zone of a name was deleted is not remembered.
+    /// S5: which generation of a zone was deleted is not remembered.
     case forgetsDeletedZones = "S5"
-    /// S6: a deletion that got no answer is repeated whatever the record is by then.
+    /// S6: a deletion that got no answer is repeated, even if the record has changed since.
     case repeatsDeletions = "S6"
-    /// P1: changes of records that exist are acknowledged and never done.
+    /// P1: changes of existing records are acknowledged but never made.
     case acknowledgesNothing = "P1"
     /// P2: pages leave out a record.
     case skipsRecords = "P2"
     /// P3: the token of a database's changes covers a zone that they do not list.
     case hidesZones = "P3"
-    /// P4: a request that arrives once more, or late, is one of its own.
+    /// P4: a request that arrives again, or late, counts as a separate one.
     case forgetsOperations = "P4"
-    /// P6: a save with an old tag overwrites what is there.
+    /// P6: a save with an old change tag overwrites the stored record.
     case ignoresTags = "P6"
     /// P7: a fetch of a zone never ends.
     case endsNoFetch = "P7"
@@ -40,27 +40,27 @@ public enum Mutation: String, CaseIterable, Sendable {
     case leavesIndexBehind = "Q1"
     /// Q2: the observer of a query is not handed an update.
     case missesUpdates = "Q2"
-    /// Q3: a fetch takes what is here already for a change.
+    /// Q3: a fetch reports records that are here already as changes.
     case repeatsNotifications = "Q3"
 
     /// P5: an atomic request is served in two parts.
     case splitsBatches = "P5"
-    /// P9: whoever leaves a share is told so, and stays in it.
+    /// P9: a user who leaves a share gets a success, but stays in it.
     case keepsLeavers = "P9"
-    /// P10: what no push told of is answered as if nothing had changed.
+    /// P10: a change that no push reported is answered as if nothing had changed.
     case trustsPushes = "P10"
     /// P11: a token of history that the service lost is answered as if nothing had changed.
     case keepsLostTokens = "P11"
-    /// A1: a byte of a download is another.
+    /// A1: a byte of a download is changed.
     case changesBytes = "A1"
-    /// A2: who used an asset is not struck out when its record goes.
+    /// A2: the use of an asset is not removed when its record is removed.
     case keepsUses = "A2"
-    /// A3: the file does not say any more which assets are here.
+    /// A3: the file no longer says which assets are here.
     case forgetsAssets = "A3"
-    /// D1: disks say that they have what they were given; seen where files are on disks.
+    /// D1: disks falsely confirm that data is synchronised; detectable only if files are on disks.
     case lyingDisk = "D1"
 
-    /// What a device is answered without a request; nil where it is served.
+    /// The answer that a device gets without its request being served; nil if it is served.
     func answer<Request>(
         insteadOf request: Request, in scope: DatabaseScope?
     ) -> (any Sendable)? {
@@ -82,13 +82,13 @@ public enum Mutation: String, CaseIterable, Sendable {
         }
     }
 
-    /// A piece of an asset as the device gets it instead.
+    /// A changed piece of an asset, which the device gets instead.
     func changed(piece: [UInt8]) -> [UInt8] {
         guard self == .changesBytes, let last = piece.last else { return piece }
         return piece.dropLast() + [last ^ 1]
     }
 
-    /// A request as it is sent instead.
+    /// A changed request, which is sent instead.
     func changed<Request>(_ request: Request) -> Request {
         switch self {
         case .ignoresTags:
@@ -127,7 +127,7 @@ public enum Mutation: String, CaseIterable, Sendable {
         .skipsRecords, .endsNoFetch, .hidesDeletions, .hidesLostHistory, .keepsLostTokens,
     ]
 
-    /// An answer as the device gets it instead.
+    /// A changed answer, which the device gets instead.
     func changed<Answer, Request>(_ answer: Answer, to request: Request) -> Answer {
         if self == .hidesZones, var changes = answer as? ChangesDatabase.Answer,
             changes.zones.count > 1
@@ -166,7 +166,7 @@ public enum Mutation: String, CaseIterable, Sendable {
         return pages as? Answer ?? answer
     }
 
-    /// What the device is answered where it was refused; nil where it stays so.
+    /// The answer that a device gets instead of a refusal; nil if it is refused.
     func answer<Request>(
         insteadOf failure: ServiceFailure, to request: Request
     ) -> (any Sendable)? {
@@ -176,7 +176,7 @@ public enum Mutation: String, CaseIterable, Sendable {
         return ChangesDatabase.Answer(zones: [], syncToken: token, moreComing: false)
     }
 
-    /// A refusal as the device gets it instead.
+    /// A changed refusal, which the device gets instead.
     func changed(_ failure: ServiceFailure) -> ServiceFailure {
         guard self == .hidesLostHistory else { return failure }
         var failure = failure
@@ -184,7 +184,7 @@ public enum Mutation: String, CaseIterable, Sendable {
         return failure
     }
 
-    /// What the file forgets whenever a cache is opened on it.
+    /// The SQL that makes the file forget something whenever a cache is opened on it.
     var sqlAtOpening: String? {
         switch self {
         case .forgetsUnansweredSaves: "UPDATE pending SET isUncertain = 0"
@@ -202,12 +202,12 @@ public enum Mutation: String, CaseIterable, Sendable {
         }
     }
 
-    /// What happens to a file whose app declared its types, before its queries.
+    /// The SQL for a file whose app declared its types, before its queries.
     var sqlBeforeQueries: String? {
         self == .leavesIndexBehind ? "DELETE FROM stratus_index_1" : nil
     }
 
-    /// What happens to a file before everything is fetched once more, where nothing has changed.
+    /// The SQL for a file before everything is fetched again without changes.
     var sqlBeforeRefetch: String? {
         self == .repeatsNotifications ? "UPDATE record SET system = NULL" : nil
     }

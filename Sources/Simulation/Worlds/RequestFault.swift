@@ -16,7 +16,7 @@ enum RequestFault: Hashable, Sendable {
     case doubled
     /// The request arrives late, after others.
     case late
-    /// The request arrives when the device waits for it no more, and has perhaps decided what it was about.
+    /// The request arrives when the device no longer waits for it, and has perhaps decided its outcome.
     case abandoned
     /// Every change token in it has expired.
     case tokensExpired
@@ -39,20 +39,21 @@ enum RequestFault: Hashable, Sendable {
         }
     }
 
-    /// What a service may say of a request without telling an untruth of what it has: a zone that it
-    /// calls purged, or a token that it calls expired, must be so.
+    /// The codes with which a service may refuse a request without contradicting what it has: a zone that it calls
+    /// purged, or a token that it calls expired, must really be so.
     static let requestCodes = FrameworkErrorCode.allCases.filter {
         ![.partialFailure, .userDeletedZone, .zoneNotFound, .unknownItem, .changeTokenExpired]
             .contains($0)
     }
 
-    /// The same of a request that cancels others: not that it will never be taken, as the cache goes on without then.
+    /// The same for a request that cancels others: without permanent refusals, after which the cache continues without
+    /// it.
     static let cancelCodes = requestCodes.filter {
         ![.limitExceeded, .serverRejectedRequest].contains($0)
             && RecoveryAction.forRequest($0) != .halt
     }
 
-    /// The same of one record: not that it is gone, nor that its schema has no field of times.
+    /// The same for one record: without codes for a record that is gone, or for a schema without a field of times.
     static let itemCodes = requestCodes.filter {
         ![.notAuthenticated, .invalidArguments, .serverRejectedRequest].contains($0)
     }
@@ -62,7 +63,7 @@ enum RequestFault: Hashable, Sendable {
 final class FaultDice: Sendable {
     private struct State {
         var numbers: SeededNumbers
-        /// The part of the requests that meet a fault.
+        /// The fraction of the requests that meet a fault.
         var rate: Double
         var isCutOff = false
     }
@@ -88,7 +89,7 @@ final class FaultDice: Sendable {
         }
     }
 
-    /// Milliseconds that something takes, from 0 up to a limit.
+    /// A random duration in milliseconds, from 0 up to a limit.
     func milliseconds(below limit: UInt64) -> Double {
         state.withLock { Double($0.numbers.next() % limit) }
     }
@@ -109,8 +110,8 @@ final class FaultDice: Sendable {
         Double(numbers.next() >> 11) * 0x1p-53
     }
 
-    /// How often an operation meets faults, compared with others: one that comes seldom, or has many kinds of faults, more
-    /// often, so that each pair occurs.
+    /// How often an operation meets faults, compared with others: more often if it is rare or has many kinds of faults,
+    /// so that each pair occurs.
     private static func weight(of path: String) -> Double {
         switch path {
         case RecordsModify.path, ZonesModify.path: 2.5

@@ -1,10 +1,10 @@
-/// Makes the story of a seed that failed short: leaves out steps as long as a promise is still broken.
+/// Shortens the story of a seed that failed: leaves out steps as long as a promise is still broken.
 public enum Shrinking {
-    /// What is left of a world.
+    /// The remaining steps of a world.
     public struct Story: Sendable {
-        /// The places of the steps that it takes.
+        /// The indices of the steps that are executed.
         public var kept: [Int]
-        /// The steps that are left, as text, in the order in which they are done.
+        /// The remaining steps as text, in the order in which they are executed.
         public var steps: [String]
         /// The promises that these steps break, one sentence each.
         public var violations: [String]
@@ -19,14 +19,14 @@ public enum Shrinking {
         }
     }
 
-    /// The same of a world on files.
+    /// The same for a world on files.
     public static func story(ofSeedOnFiles seed: UInt64, mutation: Mutation? = nil) -> Story? {
         story(of: Simulation.steps(ofSeedOnFiles: seed)) { kept in
             Simulation.runOnFiles(seed: seed, keeping: kept, mutation: mutation).violations
         }
     }
 
-    /// The same of a world of mapped objects.
+    /// The same for a world of mapped objects.
     public static func story(ofMappedSeed seed: UInt64) -> Story? {
         story(of: MappedPlan(seed: seed).steps.map { "\($0)" }) { kept in
             Simulation.runMapped(seed: seed, keeping: kept).violations

@@ -6,7 +6,7 @@ import StratusTesting
 import StratusWire
 import Synchronization
 
-/// The service of a simulated world: it may be replaced by one that an older copy was restored to.
+/// The service of a simulated world; it may be replaced by one that was restored from an older copy.
 final class SimulatedCloud: Sendable {
     enum PushFault {
         case dropped
@@ -26,37 +26,37 @@ final class SimulatedCloud: Sendable {
         var endCount = 0
         var isRunning = true
         var trouble: String?
-        /// Who was told without need that the history of a zone is lost.
+        /// Users who were notified unnecessarily that the history of a zone is lost.
         var misledUsers: Set<String> = []
     }
 
-    /// What a service had when it was taken.
+    /// A copy of what a service had at one moment.
     private enum Copy {
         case memory(SQLiteStorageEngine)
         /// The folder of a snapshot.
         case folder(String)
     }
 
-    /// The service cannot go on.
+    /// The service cannot continue.
     struct Lost: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// How long the service remembers what was deleted.
+    /// How long the service remembers deletions.
     static let tombstoneSeconds = 20 * 86_400
     static let container = "iCloud.org.example.Simulation"
 
-    /// What the worlds of this process left.
+    /// What earlier worlds of this process left.
     private static let spares = SpareDatabases()
 
     let world: SeededWorld
     private let keepsLines: Bool
     private let table: FaultTable
-    /// Where its files are; nil in memory.
+    /// The disk of its files; nil in memory.
     private let disk: SimulatedDisk?
     private let state: Mutex<State>
 
-    /// Of a service in memory.
+    /// Makes a service in memory.
     convenience init(_ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable) {
         self.init(
             world, pushRate: pushRate, keepsLines: keepsLines, table: table, disk: nil,
@@ -64,7 +64,7 @@ final class SimulatedCloud: Sendable {
                 world: world.world("storage"), spares: Self.spares))
     }
 
-    /// Of a service with its files on a disk.
+    /// Makes a service with its files on a disk.
     convenience init(
         _ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable,
         on disk: SimulatedDisk
@@ -93,7 +93,7 @@ final class SimulatedCloud: Sendable {
     ) throws -> SQLiteStorageEngine {
         var limits = StorageLimits()
         limits.reserveBytes = 0
-        // The log is moved into the file within a world.
+        // Low, so that the log is moved into the file during a world.
         limits.logPagesBeforeCheckpoint = 20
         return try SQLiteStorageEngine(
             folder: disk.path, limits: limits, world: world.world("storage \(generation)"))
@@ -103,7 +103,7 @@ final class SimulatedCloud: Sendable {
         _ storage: SQLiteStorageEngine, _ world: SeededWorld, _ generation: Int
     ) -> CloudService {
         var limits = Limits()
-        // Tombstones go within the months that a device may be away.
+        // Tombstones are purged within the months that a device may be offline.
         limits.purgeIntervalSeconds = 3_600
         limits.tombstoneSeconds = Double(tombstoneSeconds)
         limits.tombstoneShare = 0.1
@@ -118,7 +118,7 @@ final class SimulatedCloud: Sendable {
         state.withLock { ($0.service, $0.generation) }
     }
 
-    /// Writes down what happened: for the trace, and for the story of a seed that failed.
+    /// Notes what happened: for the trace, and for the story of a seed that failed.
     func note(_ device: String, _ what: String, _ how: String) {
         state.withLock { $0.requestCount += how == "answered" ? 1 : 0 }
         let line = "\(world.nowMilliseconds) \(device) \(what) \(how)"
@@ -126,7 +126,7 @@ final class SimulatedCloud: Sendable {
         if keepsLines { state.withLock { $0.lines.append(line) } }
     }
 
-    /// Adds to the story of a seed what its trace does not need.
+    /// Adds a text to the story of a seed that its trace does not need.
     func explain(_ device: String, _ text: @autoclosure () -> String) {
         guard keepsLines else { return }
         let line = "\(world.nowMilliseconds) \(device)     \(text())"
@@ -159,15 +159,15 @@ final class SimulatedCloud: Sendable {
 
     // MARK: A process that ends
 
-    /// How often the service's process ended: an answer of one that has ended reaches nobody.
+    /// How often the service's process ended; the answers of an ended process do not arrive.
     var endCount: Int { state.withLock { $0.endCount } }
 
     var isRunning: Bool { state.withLock { $0.isRunning } }
 
-    /// Why the service is not what it was.
+    /// Why the service failed; nil if it did not.
     var trouble: String? { state.withLock { $0.trouble } ?? disk?.trouble.map { "\($0)" } }
 
-    /// The process ends before one of its next writes, and another one begins some seconds later.
+    /// Ends the process before one of its next writes; another one begins some seconds later.
     func endService(_ end: SimulatedDisk.End, later: Int) {
         disk?.end(end, later: later) { [self] in
             state.withLock { state in
@@ -176,14 +176,14 @@ final class SimulatedCloud: Sendable {
             }
             note("service", "ended", "\(end)")
             _ = world.world("operator").startTask("service begins again") { [self] in
-                // Fails when the world is over.
+                // Fails when the world has ended.
                 if (try? await world.pass(seconds: 5)) != nil { beginAgain() }
             }
         }
     }
 
     private func beginAgain() {
-        // It runs already where a copy was restored meanwhile.
+        // It is running already if a copy was restored meanwhile.
         guard let disk, !isRunning else { return }
         let generation = current.generation + 1
         do {
@@ -213,9 +213,9 @@ final class SimulatedCloud: Sendable {
         return current.service
     }
 
-    // MARK: What only an operator or the person does
+    // MARK: What only an operator or the user does
 
-    /// Every token in the next request to an endpoint has expired, whoever of the user's devices asks.
+    /// Makes every token in the next request to an endpoint expire, from any of the user's devices.
     func expireTokens(of path: String, userRecordName: String) {
         if path == ChangesZone.path {
             state.withLock { _ = $0.misledUsers.insert(userRecordName) }
@@ -226,12 +226,12 @@ final class SimulatedCloud: Sendable {
         ])
     }
 
-    /// Whether a device of the user was told without need that the history of a zone is lost.
+    /// Whether a device of the user was notified unnecessarily that the history of a zone is lost.
     func isMisled(_ userRecordName: String) -> Bool {
         state.withLock { $0.misledUsers.contains(userRecordName) }
     }
 
-    /// The zone is gone before the user's next request, as when they removed the app's data.
+    /// Purges the zone before the user's next request, as when the user removed the app's data.
     func purge(_ zone: String, userRecordName: String) {
         // As above.
         try? current.service.faults?.add([
@@ -255,7 +255,7 @@ final class SimulatedCloud: Sendable {
         return assets
     }
 
-    /// Takes a copy of all that the service has.
+    /// Takes a copy of everything that the service has.
     func takeCopy() throws {
         let copy: Copy
         if let disk {
@@ -267,7 +267,7 @@ final class SimulatedCloud: Sendable {
         state.withLock { $0.copy = copy }
     }
 
-    /// Puts the copy in the place of what the service has: what came since is lost there.
+    /// Replaces what the service has by the copy: later changes are lost there.
     ///
     /// - Returns: whether there was one.
     func restoreCopy() throws -> Bool {

@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What observers of a device's cache and of its queries hear, and what they should.
+/// What observers of a device's cache and of its queries are notified of, and what they should be notified of.
 extension SimulatedDevice {
     func watch(_ cache: CloudCache) throws {
         observedWriteCount = nil
@@ -36,7 +36,7 @@ extension SimulatedDevice {
     /// What is wrong with observers and queries.
     func wrongObservations() throws -> [String] {
         guard let cache = openCache else { return [] }
-        // Looked at once already, and nothing was written since; unless a fault of the code writes behind the cache's back.
+        // Checked already, and nothing was written since; unless a mutation writes without the cache's knowledge.
         let writeCount = files[user]?.writeCount
         if mutation == nil, let writeCount, writeCount == observedWriteCount { return [] }
         observedWriteCount = writeCount
@@ -45,7 +45,7 @@ extension SimulatedDevice {
         return try unheardChanges(all) + wrongAnswers(all)
     }
 
-    /// What observers were not told of, or were told wrongly.
+    /// Changes of which observers were not notified, or were notified wrongly.
     private func unheardChanges(
         _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
     ) throws -> [String] {
@@ -70,7 +70,7 @@ extension SimulatedDevice {
         return unheard
     }
 
-    /// What is wrong with queries, and with what their observers were handed.
+    /// What is wrong with queries, and with the updates that their observers got.
     private func wrongAnswers(
         _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
     ) throws -> [String] {
@@ -89,7 +89,7 @@ extension SimulatedDevice {
         return one.seen.hasSameContent(as: other.seen)
     }
 
-    /// What observers were notified of, where nothing has changed since they were last looked at.
+    /// Notifications that observers got although nothing has changed since they were last checked.
     func needlessNotifications() throws -> [String] {
         var needless: [String] = []
         for place in shadows.indices {
@@ -106,7 +106,7 @@ extension SimulatedDevice {
 }
 
 extension RecordSnapshot {
-    /// As an app sees it: that a photo got the service's checksum when it was uploaded is nothing to hear of.
+    /// The record as an app sees it: that a photo got the service's checksum at its upload is not a change.
     var seen: RecordSnapshot {
         guard case .asset = self[Plan.photo] else { return self }
         var seen = self

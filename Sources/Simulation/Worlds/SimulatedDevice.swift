@@ -6,11 +6,11 @@ import StratusRuntime
 import StratusSync
 import StratusTesting
 
-/// A device of a simulated world: a file for each user who was signed in, and the process of now.
+/// A device of a simulated world: a file for each user who was signed in, and the current process.
 ///
 /// Only the script's task touches it.
 final class SimulatedDevice {
-    /// What an observer of the cache believes is there, from changes alone.
+    /// The records that an observer of the cache knows of, from changes alone.
     struct Shadow {
         var scope: CKDatabase.Scope
         var changes: RecordChanges<CKRecord.ID>
@@ -32,7 +32,7 @@ final class SimulatedDevice {
     private var isKilled = KillSwitch()
     var shadows: [Shadow] = []
     var queries: [WatchedQuery] = []
-    /// How many writes there had been when its observers were last looked at.
+    /// How many writes there had been when its observers were last checked.
     var observedWriteCount: Int?
     /// Which version of the app is installed.
     private(set) var appVersion = 1
@@ -40,11 +40,11 @@ final class SimulatedDevice {
     private let newerRecords: RecordVersions.NewerRecords?
     /// Whether its app declares its types, so that queries look into an index.
     let declaresTypes: Bool
-    /// Where the world's files are.
+    /// The folder of the world's files.
     private let photoFolder: URL?
-    /// Where the disks of its users are; nil where its files are in memory.
+    /// The folder of its users' disks; nil if its files are in memory.
     private let diskFolder: URL?
-    /// What the worlds of this process left.
+    /// What earlier worlds of this process left.
     private static let spares = SpareCacheFiles()
     private var openings = 0
     private(set) var wasStarted = false
@@ -70,7 +70,7 @@ final class SimulatedDevice {
         self.declaresTypes = declaresTypes
     }
 
-    /// The cache of the user who is signed in, opened where no process has it.
+    /// The cache of the user who is signed in, opened if no process has it.
     func opened() throws -> CloudCache {
         if let cache, !isKilled.isThrown { return cache }
         drop()
@@ -98,10 +98,11 @@ final class SimulatedDevice {
         return cache
     }
 
-    /// What the second version of the app keeps of a record's first field; the first version knows nothing of it.
+    /// The field in which the second version of the app copies a record's first field; the first version does not know
+    /// it.
     static let copyKey = "second"
 
-    /// The second version writes a field that the first one had not.
+    /// The record versions of the app: the second one writes a field that the first one did not have.
     private var versions: RecordVersions {
         var versions = RecordVersions()
         guard let newerRecords else { return versions }
@@ -116,45 +117,45 @@ final class SimulatedDevice {
         return versions
     }
 
-    /// Writes what the second version of the app does with a record's first field.
+    /// Writes the second app version's copy of a record's first field.
     func writeCopy(in record: CKRecord) {
         guard newerRecords != nil, appVersion > 1 else { return }
         record[Self.copyKey] = record[Plan.fields[0]] as Int64?
     }
 
-    /// The process ends, and the next one is of a newer app.
+    /// Ends the process, and makes the next one that of a newer app.
     func updateApp(toNewest: Bool = false) throws {
         guard appVersion < Self.newestAppVersion else { return }
         try kill()
         appVersion = toNewest ? Self.newestAppVersion : appVersion + 1
     }
 
-    /// No step begins a long-lived operation, so nothing is made there.
+    /// No step begins a long-lived operation, so nothing is created there.
     static let operationFolder = FileManager.default.temporaryDirectory
         .appendingPathComponent("stratus-simulation-operations")
 
-    /// Where the photos of a user lie; nil in a world without any.
+    /// The folder of a user's photos; nil in a world without any.
     func photoFolder(ofUser user: Int) -> URL? {
         photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
     }
 
-    /// The cache of a process that goes on.
+    /// The cache of a process that has not ended.
     var openCache: CloudCache? { isKilled.isThrown ? nil : cache }
 
     static func name(ofUser user: Int) -> String { ["alice", "bob", "carol"][user] }
 
-    /// Whether the file of the user of now has a correction of the clock.
+    /// Whether the current user's file has a correction of the clock.
     func isClockCorrected(in scope: CKDatabase.Scope) throws -> Bool {
         try files[user]?.flag("clockOffset", ofDatabase: scope.rawValue) != nil
     }
 
-    /// By how much the times of edits are other than the device's own clock; 0 as long as nothing is known of it.
+    /// The difference between the times of edits and the device's own clock; 0 as long as it is unknown.
     func clockOffset(in scope: CKDatabase.Scope) throws -> Int64 {
         let text = try files[user]?.flag("clockOffset", ofDatabase: scope.rawValue)
         return text.flatMap { Int64($0) } ?? 0
     }
 
-    /// By how much the times of a user's edits were moved that were made before.
+    /// By how much the times of a user's earlier edits were moved.
     func firstClockOffset(ofUser user: Int, in scope: CKDatabase.Scope) throws -> Int64 {
         let text = try files[user]?.flag("firstClockOffset", ofDatabase: scope.rawValue)
         return text.flatMap { Int64($0) } ?? 0
@@ -182,7 +183,7 @@ final class SimulatedDevice {
 
     // MARK: Ends
 
-    /// The process ends now.
+    /// Ends the process now.
     func kill() throws {
         transport?.die()
         if cache != nil, !isKilled.isThrown, case .disk(let disk) = files[user] {
@@ -192,8 +193,9 @@ final class SimulatedDevice {
         drop()
     }
 
-    /// The app lets go of the cache without a word, and opens it again while the former one still writes. On a disk the
-    /// process ends: what the kernel tells the next cache of the former one's writes has no place in the world's order.
+    /// Releases the cache without closing it, and opens it again while the former one still writes. On a disk the
+    /// process ends: the order in which the kernel reports the former cache's writes to the next one is not decided by
+    /// the world.
     func letGo() throws {
         if case .disk = files[user] { try kill() } else { drop() }
     }
@@ -205,7 +207,7 @@ final class SimulatedDevice {
         queries = []
     }
 
-    /// The process ends at a write to come, or the disk is full for some.
+    /// Ends the process at a later write, or makes the disk full for some writes.
     func setTrouble(_ trouble: MemoryCacheFile.WriteTrouble, later: Int, writes: Int) throws {
         _ = try opened()
         if case .disk(let disk) = files[user] {
@@ -224,7 +226,7 @@ final class SimulatedDevice {
         }
     }
 
-    /// The power goes at a write to come.
+    /// Cuts the power at a later write.
     func cutPower(_ end: SimulatedDisk.End, later: Int) throws {
         _ = try opened()
         if case .disk(let disk) = files[user] { self.end(disk, end, later: later) }
@@ -238,27 +240,27 @@ final class SimulatedDevice {
         }
     }
 
-    /// The disk is full for a minute.
+    /// Makes the disk full for a minute.
     private func fill(_ disk: SimulatedDisk) {
         disk.isFull(true)
         _ = world.startTask("room again") { [world] in
-            // At the end of the world there is no room to make.
+            // At the end of the world no room need be made.
             try? await world.sleep(60)
             disk.isFull(false)
         }
     }
 
-    /// The process ends when its next batch of records was served, and before it hears so.
+    /// Ends the process when its next batch of records was served, before it gets the answer.
     func dieUnanswered() throws {
         let cache = try opened()
         let isKilled = isKilled
         transport?.dieUnanswered { [weak cache, file = files[user]] in
             if !isKilled.isThrown, case .disk(let disk) = file {
-                // What cannot be copied is found by whoever opens it.
+                // What cannot be copied is noticed when the file is opened again.
                 try? disk.end(.killed)
             }
             isKilled.throwOver()
-            // Of an ended process nobody hears whether its file could be closed.
+            // Whether an ended process could close its file does not matter.
             try? cache?.close()
         }
     }
@@ -290,7 +292,7 @@ final class SimulatedDevice {
     func sync() throws {
         let cache = try opened()
         _ = world.startTask("script sync") {
-            // What fails now is tried again at the end, when nothing goes wrong any more.
+            // What fails now is tried again at the end, when there are no more faults.
             try? await cache.sync()
         }
     }

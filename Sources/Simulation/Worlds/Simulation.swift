@@ -4,19 +4,19 @@ import StratusRecords
 import StratusSync
 import StratusTesting
 
-/// What came of a simulated world.
+/// The outcome of a simulated world.
 public struct SimulationOutcome: Sendable {
     /// The seed of the world; the same seed and steps give the same outcome.
     public var seed: UInt64
-    /// What was promised and is not so; empty when all is well.
+    /// The promises that were broken; empty if there are none.
     public var violations: [String]
-    /// The same for two equal runs.
+    /// A hash of the run, the same for two equal runs.
     public var trace: UInt64
-    /// What happened, in order; only where it was asked for.
+    /// What happened, in order; only if requested.
     public var lines: [String]
     /// How many requests the service answered.
     public var requestCount: Int
-    /// How many steps of its plan were done.
+    /// How many steps of its plan were executed.
     public var planStepCount = 0
     /// How many steps of tasks ran.
     public var stepCount = 0
@@ -29,16 +29,16 @@ public struct SimulationOutcome: Sendable {
 /// print(outcome.violations)
 /// ```
 public enum Simulation {
-    /// A world that goes on for longer is one that never ends, and has broken its promise: a hundred times what worlds
-    /// take that keep it, and seconds where something is asked again without a pause.
+    /// A world that runs for longer never ends, and has broken its promise: a hundred times the steps of worlds that
+    /// keep it, and seconds if something is requested again without a pause.
     static let stepLimit = 1_000_000
 
     /// Runs a world on the caller's thread.
     ///
     /// - Parameters:
     ///   - seed: decides everything.
-    ///   - kept: the steps that are done, by their places; nil is all of them.
-    ///   - keepsLines: whether the outcome has the story.
+    ///   - kept: the steps that are executed, by their indices; nil for all of them.
+    ///   - keepsLines: whether the outcome includes the story.
     ///   - mutation: a fault of the code under test.
     ///   - table: counts the faults.
     public static func run(
@@ -50,11 +50,12 @@ public enum Simulation {
             table: table)
     }
 
-    /// The same where service and devices have their files on disks that forget: processes are killed and the power goes
-    /// between any two writes of a file, the service's too, and the next ones begin with what is left.
+    /// Runs a world whose service and devices have their files on disks that lose unsynchronised writes: processes are
+    /// killed and the power is cut between any two writes of a file, the service's too, and the next ones begin with
+    /// what is left.
     ///
-    /// The files are real, and so is all that reads and writes them. What is not: SQLite's files are kept apart below
-    /// it, as a disk would, and the threads that wait for a disk are steps of the world.
+    /// The files are real, and so is everything that reads and writes them, with two exceptions: SQLite's files are
+    /// kept apart below it, as a disk would, and the threads that wait for a disk are steps of the world.
     public static func runOnFiles(
         seed: UInt64, keeping kept: Set<Int>? = nil, keepsLines: Bool = false,
         mutation: Mutation? = nil, table: FaultTable = FaultTable()

@@ -2,7 +2,7 @@ import StratusCache
 import StratusClient
 import StratusRecords
 
-/// A zone that is deleted for good, whoever was off meanwhile and whatever copy is restored.
+/// A zone that is deleted permanently, regardless of devices that were off meanwhile and copies that are restored.
 extension SimulationRun {
     private var goneZone: CKRecordZone.ID { CKRecordZone.ID(zoneName: Plan.goneZone) }
 
@@ -14,7 +14,7 @@ extension SimulationRun {
         do {
             try device.opened().save(item, in: .private)
         } catch {
-            // The disk was full or the process ended: then there is a zone, or there is none.
+            // The disk was full or the process ended: the zone exists, or it does not.
             return
         }
     }
@@ -23,7 +23,7 @@ extension SimulationRun {
         let device = devices[number]
         let cache = try device.opened()
         guard try cache.zoneIDs(in: .private).contains(goneZone) else { return }
-        // A zone of which a device has no history is not told from one that somebody makes after a restore.
+        // Without history of the zone, a device cannot distinguish it from one that is created after a restore.
         let isKnown = try device.isKnown(zone: Plan.goneZone, in: .private)
         do {
             try cache.deleteZone(goneZone)
@@ -31,12 +31,12 @@ extension SimulationRun {
             // As above.
             return
         }
-        // Of a process that has ended nobody knows.
+        // If the process has ended, the outcome is unknown.
         if isKnown, device.openCache != nil { goneZones.insert(device.user) }
     }
 
-    /// No user who deleted the zone has it. Where a device was told that its history is lost, it may be there without what
-    /// was in it.
+    /// Checks that no user who deleted the zone has it. If a device was notified that its history is lost, the zone may
+    /// exist without its content.
     func checkGoneZones() async throws {
         for user in goneZones.sorted() {
             let name = userRecordNames[user]

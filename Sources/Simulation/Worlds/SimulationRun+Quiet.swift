@@ -5,9 +5,9 @@ import StratusSync
 import StratusTesting
 import Synchronization
 
-/// The end of a world: nothing goes wrong any more, and all must be as was promised.
+/// The end of a world: there are no more faults, and every promise must hold.
 extension SimulationRun {
-    /// In how many rounds of syncing every device must have done all it has to do.
+    /// The number of rounds of syncing in which every device must have finished its work.
     private static let rounds = 8
     /// How long one sync may take, in seconds.
     private static let syncSeconds = 7_200
@@ -24,7 +24,7 @@ extension SimulationRun {
             device.endTrouble()
             if plan.newerRecords != nil { try device.updateApp(toNewest: true) }
         }
-        // What devices still wait for is over then.
+        // Then no device waits for an answer any more.
         try await world.pass(seconds: DeviceTransport.longestWaitSeconds)
         _ = try await cloud.running()
         var troubles: [String] = []
@@ -73,7 +73,7 @@ extension SimulationRun {
             let event = photos.withoutFolder("\(report.event)")
             cloud.note(device.name, "report", event.prefix(200).description)
             if case .zoneSetAside(let zone, _) = report.event {
-                // The service would not let them leave, or delete it, and the app was told.
+                // The service did not let them leave, or delete it, and the app was notified.
                 if zone.ownerName == userRecordNames[0] { strangers.remove(device.user) }
                 if zone.zoneName == Plan.goneZone { goneZones.remove(device.user) }
             }
@@ -88,8 +88,8 @@ extension SimulationRun {
         return troubles
     }
 
-    /// Where the service has forgotten deletions, a new record whose save had no answer may have arrived and been deleted:
-    /// the app is told, and has it.
+    /// Withdraws a promise: where the service has forgotten deletions, a new record whose save had no answer may have
+    /// arrived and been deleted. The app is notified, and has it.
     private func giveUp(_ client: CKRecord, of device: SimulatedDevice) {
         guard client.recordChangeTag == nil, sleptSeconds >= SimulatedCloud.tombstoneSeconds,
             let record = Int(client.recordID.recordName.dropFirst()),
@@ -99,7 +99,7 @@ extension SimulationRun {
         if id == client.recordID { ledger.givenUp(key, life: life) }
     }
 
-    /// What was to be changed is a newer app's record: an older app drops the change, and hears what it was.
+    /// Withdraws promises: an older app drops its changes of a newer app's record, and is notified of what they were.
     private func overruled(
         _ client: CKRecord, by server: CKRecord, _ keys: [CKRecord.FieldKey],
         of device: SimulatedDevice
@@ -119,7 +119,7 @@ extension SimulationRun {
         try await ended(device) { try await cache.sync() }
     }
 
-    /// Starts something on a device, and lets the world run until it has ended, or for two hours.
+    /// Starts something on a device, and runs the world until it has ended, or for two hours.
     func ended(
         _ device: SimulatedDevice, _ body: @escaping @Sendable () async throws -> Void
     ) async throws -> Ended {
@@ -177,7 +177,7 @@ extension SimulationRun {
         }.sorted()
     }
 
-    /// What the service has of a user's databases, asked without a token.
+    /// What the service has in a user's databases, fetched without a token.
     func truth(_ user: Int) async throws -> View {
         let container = try await clean(user)
         var view = View()
@@ -204,7 +204,7 @@ extension SimulationRun {
 
     // MARK: Promises
 
-    /// - Parameter seen: which photo devices found in each record.
+    /// - Parameter seen: the photo that devices found in each record.
     private func checkLedger(photos seen: [Ledger.Key: Int64]) async throws {
         var found: [Ledger.Key: Ledger.Found] = [:]
         for user in 0..<plan.userCount {
@@ -234,7 +234,8 @@ extension SimulationRun {
         violations += ledger.violations(found: found)
     }
 
-    /// What the second version of the app made of a field is of the edit that the field has, whichever app made it.
+    /// Checks that the second app version's copy of a field belongs to the edit that the field has, for every app
+    /// version.
     private func checkCopy(in record: RecordSnapshot) {
         guard ledger.isDecidedByTime, case .int64(let version) = record["version"], version > 1,
             record[SimulatedDevice.copyKey] != record[Plan.fields[0]]
@@ -244,8 +245,8 @@ extension SimulationRun {
                 + "\(record.fields)")
     }
 
-    /// Nobody sees what is not theirs and not shared with them (P9), nor what they left; unless a copy was restored
-    /// from before they did.
+    /// Checks that users only see what is theirs or shared with them (P9), and not what they left, unless a copy from
+    /// before that was restored.
     private func checkVisibility() async throws {
         for user in 0..<plan.userCount where user > 0 {
             for id in try await truth(user).contents[.shared]?.keys.sorted(by: { $0.name < $1.name }
@@ -261,13 +262,14 @@ extension SimulationRun {
         }
     }
 
-    /// Where nothing has changed, nobody is notified, even if everything is fetched again; on one device of each world.
+    /// Checks that no one is notified if nothing has changed, even if everything is fetched again; on one device of
+    /// each world.
     private func checkSilence() async throws {
         let device = devices[Int(plan.seed % UInt64(devices.count))]
-        // One that never ran has everything to hear of.
+        // For a device that never ran, everything is a change.
         guard device.files[device.user] != nil else { return }
         let cache = try device.opened()
-        // Taken here, whatever they are.
+        // Earlier notifications are taken here and ignored.
         _ = try device.wrongObservations()
         if let sql = device.mutation?.sqlBeforeRefetch {
             try device.files[device.user]?.execute(sql)
@@ -279,17 +281,17 @@ extension SimulationRun {
         violations += try device.needlessNotifications()
     }
 
-    /// How many rows a file may keep when all is quiet: none of what is done, and of what is remembered as many as there are
-    /// names of records and zones, and facts about each.
+    /// The most rows that a file may keep at the end: none for finished work, and for what is remembered as many as
+    /// there are names of records and zones, and facts about each.
     private static let rowLimits = [
         ("pending", 0), ("report", 0), ("unanswered", 0), ("tombstone", 60), ("flag", 80),
         ("zone", 12), ("event", 500),
     ]
 
-    /// What must be empty is, and what grows has its bound.
+    /// Checks that what must be empty is empty, and that what grows stays within its limit.
     private func checkGrowth() throws {
         for device in devices {
-            // Of the user of now; what was reported since the last round.
+            // For the current user; the reports since the last round.
             let cache = try device.opened()
             while case let reports = try cache.reports(), !reports.isEmpty {
                 try cache.acknowledge(reports)
@@ -307,7 +309,7 @@ extension SimulationRun {
     }
 }
 
-/// The end of what the script waits for.
+/// The end of work that the script waits for.
 final class Ended: Sendable {
     private let state = Mutex<(isEnded: Bool, trouble: String?)>((false, nil))
 

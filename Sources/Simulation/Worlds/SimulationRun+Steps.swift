@@ -61,7 +61,7 @@ extension SimulationRun {
         }
     }
 
-    // MARK: What a person does
+    // MARK: What a user does
 
     private func make(_ number: Int, _ record: Int) throws {
         let device = devices[number]
@@ -89,7 +89,7 @@ extension SimulationRun {
         try noteEdit(key, life, field, edit, id, device, scope)
     }
 
-    /// - Returns: whether it is in the file, be it that the process ended over it.
+    /// - Returns: whether it is in the file, even if the process ended during the save.
     private func save(
         _ item: CKRecord, _ device: SimulatedDevice, _ scope: CKDatabase.Scope, field: String,
         number: Int64
@@ -143,7 +143,7 @@ extension SimulationRun {
         do {
             try device.opened().deleteZone(CKRecordZone.ID(zoneName: Plan.zones[1]))
         } catch {
-            // The disk was full or the process ended: perhaps it is deleted, perhaps not.
+            // The disk was full or the process ended: it may or may not be deleted.
             return
         }
     }
@@ -156,7 +156,7 @@ extension SimulationRun {
         ledger.left(owner: 0, by: device.user)
         do {
             try device.opened().deleteZone(zone, in: .shared)
-            // Of a process that has ended nobody knows.
+            // If the process has ended, the outcome is unknown.
             if device.openCache != nil { strangers.insert(device.user) }
         } catch {
             // As above.

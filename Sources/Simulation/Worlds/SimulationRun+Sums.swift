@@ -2,7 +2,8 @@ import StratusCache
 import StratusClient
 import StratusRecords
 
-/// What is saved in one atomic request is seen at once or not at all (P5): two records whose sum is always nothing.
+/// Checks that what is saved in one atomic request is seen together or not at all (P5): two records whose sum is always
+/// 0.
 extension SimulationRun {
     private static let names = ["sum0", "sum1"]
     private static let type = "Sum"
@@ -23,17 +24,17 @@ extension SimulationRun {
                 _ = try await database.modifyRecords(
                     saving: batch, deleting: [], savePolicy: .allKeys, atomically: true)
             } catch is CKError {
-                // Nobody made the zone yet.
+                // The zone was not created yet.
                 return
             }
             await world.turns(300)
-            // Who runs fetches meanwhile.
+            // Devices that are running fetch meanwhile.
             if batches.count > 1 { try await world.pass(seconds: 1) }
             violations += try wrongSums()
         }
     }
 
-    /// Devices that have one of the two, or both at different times.
+    /// Devices that have only one of the two, or both from different times.
     func wrongSums() throws -> [String] {
         var wrong: [String] = []
         for device in devices {

@@ -19,17 +19,17 @@ final class SimulationRun {
     /// The record names of the users, as the service gave them.
     var userRecordNames: [String] = []
     let photos: Photos
-    /// Where the files of the world are.
+    /// The folder of the world's files.
     let folder: WorldFolder
-    /// Users who left the share, and did not join again.
+    /// Users who left the share and have not joined again.
     var strangers: Set<Int> = []
-    /// Whether an older copy of the service was put back.
+    /// Whether an older copy of the service was restored.
     var wasRestored = false
-    /// How many steps of the plan were done.
+    /// How many steps of the plan were executed.
     var stepCount = 0
-    /// How long everybody slept in all.
+    /// How long the whole world slept in total.
     var sleptSeconds = 0
-    /// Users who deleted the zone that nobody makes again.
+    /// Users who deleted the zone that is not created again.
     var goneZones: Set<Int> = []
 
     var world: SeededWorld { cloud.world }
@@ -84,7 +84,7 @@ final class SimulationRun {
         }
     }
 
-    /// A device without faults, for what nobody tests here.
+    /// A device without faults, for what is not under test.
     func clean(_ user: Int, _ device: String = "clean") async throws -> CKContainer {
         let service = try await cloud.running()
         let session = try await service.signInForDevelopment(
@@ -145,7 +145,7 @@ final class SimulationRun {
         )
     }
 
-    /// Whether a device makes a record: one does, so that no two are made of one name by accident.
+    /// Whether a device creates a record: only one does, so that no two are created with one name by accident.
     func isMaker(_ number: Int, of key: Ledger.Key) -> Bool {
         let makers = plan.devices.indices.filter { plan.devices[$0] == key.owner }
         return makers[key.record % makers.count] == number && devices[number].user == key.owner

@@ -3,9 +3,9 @@ import StratusCache
 import StratusClient
 import StratusRecords
 
-/// A query of a person's app, and what its observer believes from the changes that it was handed.
+/// A query of a user's app, and what its observer knows from the changes that it got.
 struct WatchedQuery {
-    /// What is asked, for the cache and, by itself, for the oracle.
+    /// The query for the cache, and its meaning for the oracle.
     struct Question: Sendable {
         var format: String
         var sortKey: String
@@ -15,7 +15,7 @@ struct WatchedQuery {
         var matches: @Sendable ((String) -> Int64?) -> Bool
     }
 
-    /// Their sort keys tell any two records apart.
+    /// Their sort keys distinguish any two records.
     static let questions = [
         Question(format: "f0 > 0", sortKey: "f0", isAscending: false, limit: 3) {
             $0("f0") ?? 0 > 0
@@ -25,7 +25,7 @@ struct WatchedQuery {
         },
     ]
 
-    /// What devices that declare their types look for by index.
+    /// The types of devices that declare them, with the indexed fields.
     static let types = [CachedType("Item", indexed: ["f0", "life"])]
 
     let question: Question
@@ -85,7 +85,7 @@ struct WatchedQuery {
     /// Whether there is an update.
     mutating func hasUpdate() throws -> Bool { try updates.takeUpdate() != nil }
 
-    /// Takes an update: its changes and the difference of both answers are the same.
+    /// Takes an update, and checks that its changes are the difference of both answers.
     private mutating func merge(_ update: QueryUpdate) throws -> [String] {
         let next = try update.records.map { try RecordSnapshot($0) }
         let former = Dictionary(uniqueKeysWithValues: answer.map { ($0.id, $0) })

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import StratusSimulation
 
-/// Worlds that run in a process of their own, and what it has said of them so far.
+/// Worlds that run in a separate process, and its output so far.
 final class Chunk {
     private let seed: UInt64
     private let count: Int
@@ -11,7 +11,7 @@ final class Chunk {
     private var bytes = Data()
     private(set) var isEnded = false
 
-    /// Begins it.
+    /// Starts the process.
     init(_ seed: UInt64, _ count: Int, _ lane: Lane) throws {
         self.seed = seed
         self.count = count
@@ -26,7 +26,7 @@ final class Chunk {
         try process.run()
     }
 
-    /// Waits until one more of them has ended: the next one begins then, whatever the others do.
+    /// Waits until one more of them has ended, so that the next one can begin regardless of the others.
     static func waitForOne(of chunks: [Chunk]) throws {
         let open = chunks.filter { !$0.isEnded }
         var descriptors = open.map {
@@ -36,7 +36,7 @@ final class Chunk {
         }
         while !open.isEmpty, !open.contains(where: \.isEnded) {
             guard poll(&descriptors, nfds_t(descriptors.count), -1) > 0 else {
-                // A signal came in between.
+                // A signal interrupted the wait.
                 if errno == EINTR { continue }
                 throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
             }
@@ -54,9 +54,9 @@ final class Chunk {
         isEnded = true
     }
 
-    /// What came of its worlds; where it ended before it could say so, a world of it has failed.
+    /// The results of its worlds; if it ended before it could report them, one of its worlds has failed.
     func progress() -> Progress {
-        // What cannot be read is not all that it had to say.
+        // Output that cannot be read is incomplete.
         if let progress = try? JSONDecoder().decode(Progress.self, from: bytes) { return progress }
         var lost = Progress()
         lost.worlds = count

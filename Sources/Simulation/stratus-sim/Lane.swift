@@ -1,7 +1,7 @@
 import ArgumentParser
 import StratusSimulation
 
-/// Which worlds are meant.
+/// The kind of worlds to run.
 struct Lane: ParsableArguments {
     @Flag(help: "Worlds of mapped objects.") var mapped = false
     @Flag(help: "Worlds with the files of service and devices on disks that forget.")
@@ -14,13 +14,13 @@ struct Lane: ParsableArguments {
         }
     }
 
-    /// The arguments that mean the same worlds.
+    /// The arguments for the same kind of worlds.
     var arguments: [String] {
         (mapped ? ["--mapped"] : []) + (files ? ["--files"] : [])
             + (mutation.map { ["--mutation", $0.rawValue] } ?? [])
     }
 
-    /// The same, to be put behind a command.
+    /// The same as text, to be appended to a command.
     var suffix: String { arguments.map { " " + $0 }.joined() }
 
     func run(

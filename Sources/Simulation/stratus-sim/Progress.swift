@@ -1,9 +1,9 @@
 import Foundation
 
-/// What worlds brought so far; a file of it lets a run go on.
+/// The results of worlds so far; a file with it lets a run continue.
 struct Progress: Codable {
     var worlds = 0
-    /// Of the worlds' plans.
+    /// The steps of the worlds' plans.
     var steps = 0
     var requests = 0
     var seconds = 0.0

@@ -12,11 +12,11 @@ extension StratusSim {
                 stopped.
                 """)
 
-        /// Worlds in one process: it takes a while until a process is fast.
+        /// Worlds in one process: many, since a process is slow at first.
         private static let worldsPerProcess = 400
-        /// The same where the time is limited.
+        /// The same if the time is limited.
         private static let worldsPerProcessInLimitedTime = 40
-        /// How often each pair of a fault and an operation shall occur in a counted run.
+        /// How often each pair of a fault and an operation must occur in a counted run.
         private static let timesOfEachPair = 500
 
         @Option(help: "How many worlds.") var worlds = 1_000

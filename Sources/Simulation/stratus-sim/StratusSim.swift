@@ -12,15 +12,15 @@ struct StratusSim: ParsableCommand {
         abstract: "Runs simulated worlds of a service and its devices, each from a seed.",
         subcommands: [Run.self, Replay.self, Shrink.self, RunChunk.self])
 
-    /// The order of sets and dictionaries is that of every process with it, so that a seed is one run.
+    /// With it, sets and dictionaries have the same order in every process, so that a seed always gives the same run.
     static let oneHashing = ["SWIFT_DETERMINISTIC_HASHING": "1"]
 
-    /// What caches and services say of faults that were meant is not printed.
+    /// Suppresses what caches and services log about intended faults.
     static func beQuiet() {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     }
 
-    /// Begins this process anew with one hashing, unless it has it.
+    /// Starts this process again with one hashing, unless it has it.
     static func takeOneHashing() {
         for (name, value) in oneHashing where getenv(name) == nil {
             setenv(name, value, 1)
@@ -72,7 +72,7 @@ struct StratusSim: ParsableCommand {
         }
     }
 
-    /// Some worlds in a process of their own, so that what a world leaves in memory is gone with it.
+    /// Some worlds in a separate process, so that the memory that a world leaves is freed with it.
     struct RunChunk: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "chunk", shouldDisplay: false)

@@ -189,7 +189,7 @@ extension StoreConformance {
             key.spentThroughMilliseconds = 50
             try expect(await directory.serverKeys(), equals: [key])
             try await directory.deleteServerKey("k")
-            // A request under way does not bring a revoked key back.
+            // A request that is running does not restore a revoked key.
             try await directory.spend(serverKey: "k", through: 60)
             try expect(await directory.serverKeys(), equals: [])
         },

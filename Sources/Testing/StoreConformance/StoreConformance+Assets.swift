@@ -38,7 +38,7 @@ extension StoreConformance {
                 try writer.setAssets([], of: "b", in: zone)
             }
             try await store.writeRecords { writer in
-                // The fourth was let go of at an unknown time.
+                // The fourth was released at an unknown time.
                 let taken = try writer.takeUnreferencedAssets(touchedBefore: 1_000, limit: 1)
                 try expect(taken.map(\.blob), equals: [rows[1].blob])
                 try expect(writer.assetBytes, equals: 30)
@@ -90,7 +90,7 @@ extension StoreConformance {
             try await blobs.delete(name)
             try await blobs.delete(name)
             try expect(try await blobs.open(name) == nil, "a deleted blob is there")
-            // Who reads it reads on.
+            // An open reader can continue to read.
             try expect(try await reader.read(at: 0, count: 2), equals: [1, 2])
             try expect(try await reader.read(at: 2, count: 9), equals: [3])
             try expect(try await reader.read(at: 3, count: 9), equals: [])

@@ -106,7 +106,7 @@ extension StoreConformance {
         },
     ]
 
-    /// What engines keep whose reads go on beside a write of the same database, on a snapshot from before
+    /// Guarantees of engines whose reads continue during a write of the same database, on a snapshot from before
     /// it. In memory reads and writes take turns instead.
     public static let snapshotCases: [Case] = [
         Case("a read sees one state while a write is committed beside it") { storage in

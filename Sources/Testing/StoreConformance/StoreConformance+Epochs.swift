@@ -71,7 +71,7 @@ extension StoreConformance {
                     throw Refusal()
                 }
             } catch is Refusal {
-                // As it should be.
+                // This error is expected.
             }
             try await store.read { reader in
                 try expect(reader.epoch, equals: old)

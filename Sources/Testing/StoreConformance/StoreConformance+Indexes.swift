@@ -7,7 +7,7 @@ extension StoreConformance {
             let index = try await store.writeRecords { writer in
                 let index = try writer.createIndex(definition("beds"), phase: .building)
                 for entry in scrambled { try writer.put(entry, of: index.key, in: zone) }
-                // Once more changes nothing.
+                // Repeating it changes nothing.
                 try writer.put(scrambled[0], of: index.key, in: zone)
                 return index.key
             }

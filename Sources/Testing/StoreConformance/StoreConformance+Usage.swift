@@ -59,7 +59,7 @@ extension StoreConformance {
                     throw Refusal()
                 }
             } catch is Refusal {
-                // As it should be.
+                // This error is expected.
             }
             try await expectBytes(0, store)
         },

@@ -52,7 +52,7 @@ extension StoreConformance {
                 }
                 throw Failure(message: "no error", file: #fileID, line: #line)
             } catch is Refusal {
-                // As it should be.
+                // This error is expected.
             }
             try await store.read { reader in
                 try expect(reader.records(named: ["a", "b"], in: zone), equals: [:])

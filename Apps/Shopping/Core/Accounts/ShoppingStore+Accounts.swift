@@ -6,11 +6,11 @@ import StratusCache
     import CloudKit
 #endif
 
-/// Whose the lists are: what comes with a sign-in, and what goes with a sign-out.
+/// The owner of the lists: what a sign-in adds, and what a sign-out removes.
 extension ShoppingStore {
-    /// Takes over the lists of another store on this device: what was made there before anybody signed in.
+    /// Takes over the lists of another store on this device: those created there before a user signed in.
     ///
-    /// Nothing is removed there. Again, it takes what is not here yet.
+    /// Nothing is removed there. If repeated, it takes what is missing here.
     package func adoptLists(of local: ShoppingStore) async throws {
         for listID in await local.ownListIDs {
             let records = try await local.savedRecords(of: listID)
@@ -18,7 +18,7 @@ extension ShoppingStore {
             let missing = records.filter { !known.contains($0.recordID) }
             guard !missing.isEmpty else { continue }
             for record in missing {
-                // The other file's asset is known there alone; this one keeps a copy of its own.
+                // The other file's asset is only known there; this store keeps its own copy.
                 guard let picture = record[ShoppingRecord.pictureField] as? CKAsset,
                     let url = picture.fileURL
                 else { continue }
@@ -30,8 +30,8 @@ extension ShoppingStore {
         }
     }
 
-    /// Says that what this file has is its user's, which it is: earlier versions moved the lists of before a sign-in here,
-    /// and syncing halted.
+    /// Declares that the content of this file belongs to its user. Earlier versions moved lists from before a sign-in
+    /// here, which halted syncing.
     package func claimLists() async throws {
         guard try await cache.status().userRecordName == nil else { return }
         try await cache.adoptLocalRecords()
@@ -45,8 +45,8 @@ extension ShoppingStore {
 
     /// Ends the account's lists on this device, closes the store, and ends the sign-in that the device keeps.
     ///
-    /// - Parameter sendingFirst: sends what is pending, and throws without removing anything where that fails; else
-    ///   what was not sent is lost.
+    /// - Parameter sendingFirst: sends what is pending, and throws without removing anything if that fails; otherwise
+    ///   unsent changes are lost.
     /// - Returns: how many changes were not sent.
     @discardableResult
     public func signOut(sendingFirst: Bool) async throws -> Int {

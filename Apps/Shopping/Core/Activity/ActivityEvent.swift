@@ -1,11 +1,11 @@
 /// Something that happened to a list, as the activity view shows it; compaction does not touch it.
 public struct ActivityEvent: Hashable, Sendable, Identifiable {
-    /// The identifier of the entry that it was.
+    /// The identifier of the entry that recorded it.
     public let id: String
     /// When it was done, in milliseconds since 1970.
     public let milliseconds: Int64
     public let action: JournalEntry.Action
-    /// The item that it was done to; nil for the list itself.
+    /// The item that it was about; nil for the list itself.
     public let itemID: String?
     /// The name, title or colour, by action.
     public let value: String?

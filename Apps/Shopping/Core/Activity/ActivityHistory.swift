@@ -72,7 +72,7 @@ public struct ActivityHistory: Sendable {
         (one.milliseconds, one.device, one.id) < (other.milliseconds, other.device, other.id)
     }
 
-    /// When something was bought, the last time first: items whose name means the product, whatever the amount.
+    /// When something was bought, latest first: items whose name means the product, in any amount.
     ///
     /// An item that was unticked or removed afterwards counts: it was in the trolley.
     public func purchases(of text: String, catalogue: Catalogue = .standard) -> [Line] {
@@ -88,7 +88,7 @@ public struct ActivityHistory: Sendable {
 }
 
 extension ShoppingChange.Kind {
-    /// An event in words; nil for what nobody needs to be told.
+    /// An event in words; nil for one that is not shown.
     fileprivate init?(_ event: ActivityEvent, itemName name: String, title: String) {
         switch (event.action, event.itemID) {
         case (.create, nil): self = .listRenamed(title: event.value ?? "")
@@ -116,7 +116,7 @@ extension ShoppingChange.Kind {
 }
 
 extension JournalEntry.Action {
-    /// What stands in the activity, and never in a journal.
+    /// An action that is only in the activity, never in a journal.
     static let joined = Self(rawValue: "joined")
     static let left = Self(rawValue: "left")
     static let trouble = Self(rawValue: "trouble")

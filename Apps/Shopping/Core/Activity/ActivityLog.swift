@@ -1,17 +1,17 @@
 import GRDB
 import StratusCache
 
-// What happened to the lists lies in a table of its own, in the file of the lists: an entry is written there when it
-// comes, and stays when compaction takes it out of the journal.
+// The history of the lists has its own table in the lists' file: an entry is written there when it arrives, and stays
+// when compaction removes it from the journal.
 
-/// The kept history of one person's lists on one device.
+/// The stored history of one person's lists on one device.
 struct ActivityLog {
-    /// Under which stands what concerns no list.
+    /// The list identifier of events that concern no list.
     static let everyList = ""
 
     let cache: CloudCache
 
-    /// Makes the tables where they are missing.
+    /// Creates the tables if they are missing.
     func prepare() throws {
         try cache.write { transaction in
             try transaction.database.execute(
@@ -26,7 +26,7 @@ struct ActivityLog {
         }
     }
 
-    /// Writes down entries, those only that are not there yet.
+    /// Stores those of the entries that are not stored yet.
     func keep(_ entries: [JournalEntry], of list: String, in database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "INSERT OR IGNORE INTO app_activity VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
@@ -43,7 +43,7 @@ struct ActivityLog {
         try cache.write { try keep(entries, of: list, in: $0.database) }
     }
 
-    /// Writes down what is no entry.
+    /// Stores an event that is not a journal entry.
     func keep(_ event: ActivityEvent, of list: String) throws {
         try cache.write { transaction in
             try transaction.database.execute(
@@ -68,7 +68,7 @@ struct ActivityLog {
         }
     }
 
-    /// Forgets all, as when the account leaves the device.
+    /// Removes all events and notes, as when the account is removed from the device.
     func removeEverything() throws {
         try cache.write { transaction in
             try transaction.database.execute(
@@ -78,7 +78,7 @@ struct ActivityLog {
 
     // MARK: Notes
 
-    /// What tells this device from others; made at the first look, and kept.
+    /// The identifier that distinguishes this device from others; created at the first call, and kept.
     func deviceID(orNew newID: () -> String) throws -> String {
         if let known = try note("device") { return known }
         let made = newID()
@@ -86,7 +86,7 @@ struct ActivityLog {
         return made
     }
 
-    /// What this device noted under a name; nil for nothing.
+    /// The value that this device noted under a name; nil for none.
     func note(_ name: String) throws -> String? {
         try cache.read { database in
             try String.fetchOne(

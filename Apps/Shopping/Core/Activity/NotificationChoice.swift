@@ -1,4 +1,4 @@
-/// Which changes of other people a person wants to be told of while the app is not open.
+/// Which changes by other people the user wants to be notified of while the app is not open.
 public struct NotificationChoice: Hashable, Sendable {
     public var tellsAdds: Bool
     public var tellsTicks: Bool

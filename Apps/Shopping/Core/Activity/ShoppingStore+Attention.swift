@@ -8,7 +8,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// A change that the service refused, in words, to be tried again or given up.
+/// A change that the service refused, in words, to be retried or discarded.
 public struct RefusedChange: Sendable, Identifiable {
     let item: AttentionItem
     /// The list that it belongs to; nil for what belongs to none.
@@ -19,7 +19,7 @@ public struct RefusedChange: Sendable, Identifiable {
     public var id: String { item.recordID.zoneID.zoneName + "/" + item.recordID.recordName }
 }
 
-/// What needs a person's decision, and what they have chosen.
+/// What needs the user's decision, and what they have chosen.
 extension ShoppingStore {
     /// Changes that the service refused; they are kept on this device and not sent again by themselves.
     public func refusedChanges() async throws -> [RefusedChange] {
@@ -40,7 +40,7 @@ extension ShoppingStore {
         }
     }
 
-    /// What waits to be sent, in words, oldest first: at most as many as one look needs.
+    /// Pending changes in words, oldest first, up to a limit.
     public func pendingSentences(limit: Int = 100) throws -> [String] {
         var sentences: [String] = []
         for scope in [CKDatabase.Scope.private, .shared] {
@@ -63,12 +63,12 @@ extension ShoppingStore {
         return sentences.prefix(limit).map { ListText.oneLine($0) }
     }
 
-    /// Sends refused changes once more.
+    /// Sends refused changes again.
     public func retry(_ changes: [RefusedChange]) async throws {
         try await cache.retryAttentionItems(changes.map(\.item))
     }
 
-    /// Gives refused changes up: they are removed from this device too.
+    /// Discards refused changes: they are removed from this device too.
     public func giveUp(_ changes: [RefusedChange]) async throws {
         try await cache.discardAttentionItems(changes.map(\.item))
         absorbUnseen()
@@ -76,8 +76,8 @@ extension ShoppingStore {
 
     // MARK: Errors in the activity
 
-    /// Keeps an error for the activity of its list, or of all lists where it is about none: each sentence once a day,
-    /// as what lasts is said again and again.
+    /// Stores an error in the activity of its list, or of all lists if it concerns none: each sentence once a day, as a
+    /// lasting error is reported repeatedly.
     func keepTrouble(of change: ShoppingChange) {
         guard case .trouble(let sentence) = change.kind else { return }
         let now = clock()
@@ -91,7 +91,7 @@ extension ShoppingStore {
             of: list)
     }
 
-    // MARK: What a person chose
+    // MARK: What the user chose
 
     /// Which changes of others become notifications on this device.
     public func notificationChoice() throws -> NotificationChoice {
@@ -110,7 +110,7 @@ extension ShoppingStore {
         try activity.setNote("notifications", choice.text)
     }
 
-    /// A list's screen as it was left: in shopping mode the rows stay and what came meanwhile waits as notices, also over a restart.
+    /// A list's screen as it was left, also after a restart: in shopping mode the rows stay, and new items are notices.
     public func screen(of listID: ListID) throws -> ListScreen? {
         guard let list = list(listID) else { return nil }
         guard let shown = try activity.note("shopping \(listID)") else {

@@ -20,7 +20,7 @@ extension Catalogue {
         of rows: [Row], item: (Row) -> ShoppingItem
     ) -> [AisleSection<Row>] {
         Dictionary(grouping: rows) { row in
-            // Categories of the people's own come before the aisles, as the shop does not know them.
+            // User-defined categories come before the aisles, as the shop does not know them.
             item(row).category.map { Aisle(name: ListText.oneLine($0), position: -1) }
                 ?? aisle(of: item(row).name)
         }

@@ -1,5 +1,5 @@
 // How typed text finds its product. A phrase (a product's name or synonym) fits when the text has
-// all its words, in any order, plural or singular; quantities and other words do no harm. Of
+// all its words, in any order, plural or singular; quantities and other words are ignored. Of
 // several that fit:
 // 1. more words fit better: "tinned tomatoes" is not "tomatoes";
 // 2. the later in the text, the better: "milk chocolate" is chocolate;

@@ -1,4 +1,4 @@
-/// A product offered while somebody types.
+/// A product offered while the user types.
 public struct Suggestion: Hashable, Sendable {
     public let product: Product
     /// The name or synonym that the typed text begins.
@@ -10,7 +10,7 @@ extension Catalogue {
     ///
     /// The last word may be unfinished, the others must be there. Names and synonyms that begin
     /// with the text come first, the shorter before the longer, then the catalogue's order. Numbers
-    /// and units at the start ("2 pints mi") are passed over.
+    /// and units at the start ("2 pints mi") are skipped.
     ///
     /// - Parameter limit: how many at most; never more than ``ShoppingLimits/suggestions``.
     public func suggestions(for text: String, limit: Int = 8) -> [Suggestion] {
@@ -66,7 +66,7 @@ extension Catalogue {
 }
 
 extension Catalogue.Phrase {
-    /// Where the first word stands that begins with the text, or is its singular or plural.
+    /// The position of the first word that begins with the text, or is its singular or plural.
     fileprivate func position(ofWordBeginning text: String) -> Int? {
         let key = ProductWords.key(text)
         return words.firstIndex { $0.hasPrefix(text) || ProductWords.key($0) == key }

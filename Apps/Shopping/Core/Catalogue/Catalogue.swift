@@ -46,7 +46,7 @@ public struct Catalogue: Sendable {
     /// between tabs.
     ///
     /// Aisles are in the order of their first product. A line without an aisle is a product of
-    /// ``Aisle/other``; empty lines say nothing.
+    /// ``Aisle/other``; empty lines are ignored.
     public init(text: String) {
         var products: [Product] = []
         var aisles: [Aisle] = []

@@ -1,36 +1,36 @@
-// Which entries of a journal can go: a pure function of (journal, time). The rules:
+// Which entries of a journal can be removed: a pure function of (journal, time). The rules:
 //
-// 1. Only entries older than the cutoff go. A recent entry is never touched.
-// 2. An item whose entries are all old and that was bought or removed goes with all of its entries.
-// 3. Of every other item, and of the list itself, old entries go that a later entry has overruled: the
-//    last name, mark, presence, place and first add stay, so a late entry of a device that was
-//    offline still meets what it lost against.
-// 4. What other places stand on goes only where the order of what is left stays the same. This is
-//    not argued but tried: the list is rebuilt without the entries, and where two items would
-//    change places, what both stand on is kept.
-// 5. Entries of an item that nobody ever added are leftovers of an earlier compaction, and go.
-// 6. A journal with an entry of a newer app is left alone: its meaning is not known.
+// 1. Only entries older than the cutoff are removed. A recent entry is never touched.
+// 2. If an item was bought or removed and its entries are all old, all of them are removed.
+// 3. Of every other item, and of the list itself, old entries that a later entry has overruled are removed: the last
+//    name, mark, presence, place and first add stay, so a late entry of a device that was offline is still compared
+//    with them.
+// 4. An entry that other places depend on is removed only if the order of the rest stays the same. This is tested, not
+//    derived: the list is rebuilt without the entries, and where two items would change places, what both depend on is
+//    kept.
+// 5. Entries of an item that was never added are leftovers of an earlier compaction, and are removed.
+// 6. A journal with an entry of a newer app is not compacted: its meaning is not known.
 //
 // So `journal.list().squeezed(before: cutoff)` is the same before and after, on every device, and after each step of
 // a compaction in steps.
 
-/// The entries of a journal that are not needed to rebuild what people see of the list.
+/// The entries of a journal that are not needed to rebuild what is shown of the list.
 ///
 ///     let compaction = Compaction(of: journal, before: now - ShoppingLimits.compactedAgeMilliseconds)
 ///     for entry in compaction.dropped { journal.remove(id: entry.id) }
 public struct Compaction: Hashable, Sendable {
-    /// What can go, oldest first.
+    /// The entries that can be removed, oldest first.
     public let dropped: [JournalEntry]
-    /// Whether everything that can go is in ``dropped``.
+    /// Whether ``dropped`` has everything that can be removed.
     public let isComplete: Bool
 
-    /// Chooses the entries, the oldest items first. O(n log n) in the entries, for each two items that would change
+    /// Chooses the entries, the oldest items first. O(n log n) in the entries for each pair of items that would change
     /// places.
     ///
     /// - Parameters:
     ///   - cutoffMilliseconds: entries of this age or later stay.
-    ///   - limit: how many go at most; what is left stays a whole list.
-    ///   - time: when an entry came into being, for its age; its edit time by default.
+    ///   - limit: the most entries to remove; the rest is still a complete list.
+    ///   - time: when an entry was created, for its age; its edit time by default.
     public init(
         of journal: Journal, before cutoffMilliseconds: Int64, atMost limit: Int = .max,
         time: (JournalEntry) -> Int64 = { $0.editTimeMilliseconds }
@@ -52,13 +52,13 @@ public struct Compaction: Hashable, Sendable {
     }
 }
 
-/// The work of choosing what goes.
+/// Chooses the entries to remove.
 private struct CompactionDraft {
-    /// Entries that go together or, where others stand on the item, only its overruled ones.
+    /// Entries that are removed together or, where others depend on the item, only its overruled ones.
     struct Unit {
         var ranks: [Int]
         var overruled: [Int]
-        /// The item that goes with all its entries; nil when only overruled ones go.
+        /// The item whose entries are all removed; nil when only overruled ones are.
         var itemID: String?
         var newest: Int64
     }
@@ -70,10 +70,10 @@ private struct CompactionDraft {
     /// The list with all entries.
     let whole: ListBuilder
     let shownIDs: [String]
-    /// Ranks of placements that others stand on.
+    /// Ranks of placements that others depend on.
     private var carriers: Set<Int> = []
 
-    /// Two items at a time are put right so often; then everything that any item stands on stays.
+    /// How many times a single pair of items is put in order; after that, all that any item depends on stays.
     private static let rounds = 40
 
     init(_ listID: String, _ entries: [JournalEntry], times: [Int64], isOld: [Bool]) {
@@ -91,13 +91,13 @@ private struct CompactionDraft {
             } else if let itemID = whole.places.unknownAnchor(of: placement),
                 unknown.insert(itemID).inserted
             {
-                // The oldest one decides where all of them stand.
+                // The oldest one decides the position of all of them.
                 carriers.insert(whole.rankByPlacement[placement])
             }
         }
     }
 
-    /// The ranks that go, and whether the limit left nothing over.
+    /// The ranks to remove, and whether the limit left nothing over.
     func choose(atMost limit: Int) -> (ranks: Set<Int>, isComplete: Bool) {
         let units = units()
         var room = limit
@@ -119,7 +119,7 @@ private struct CompactionDraft {
         return (dropped, isComplete)
     }
 
-    /// Keeps what items stand on that would change places else.
+    /// Keeps what items depend on that would otherwise change places.
     private func keepCarriers(
         _ units: [Unit], _ droppedUnits: inout [String: Unit], _ dropped: inout Set<Int>
     ) {
@@ -132,11 +132,11 @@ private struct CompactionDraft {
             let wronged = round < Self.rounds ? [place.element.0, place.element.1] : staying
             let kept = carriers(of: wronged).compactMap { droppedUnits.removeValue(forKey: $0) }
             guard !kept.isEmpty || !droppedUnits.isEmpty else {
-                // Nothing goes rather than that two items change places.
+                // Removes nothing rather than let two items change places.
                 dropped = []
                 break
             }
-            // With all that both stand on, two items stand as before: mostly something is found.
+            // If both keep all that they depend on, their order stays; usually there is something to keep.
             for unit in kept.isEmpty ? Array(droppedUnits.values) : kept {
                 dropped.subtract(unit.ranks)
                 dropped.formUnion(unit.overruled)
@@ -151,7 +151,7 @@ private struct CompactionDraft {
         return builder.build(listID: listID).items.map(\.id)
     }
 
-    /// The items that others stand on.
+    /// The items that others depend on.
     private func carriers(of itemIDs: [String]) -> Set<String> {
         var carriers: Set<String> = []
         for itemID in itemIDs {
@@ -167,9 +167,9 @@ private struct CompactionDraft {
         return carriers
     }
 
-    // MARK: What may go
+    // MARK: Candidates
 
-    /// What may go, the items that were left alone for longest first.
+    /// The entries that may be removed, those of the items that were unchanged for the longest first.
     private func units() -> [Unit] {
         var ranksByItemID: [String?: [Int]] = [:]
         for (rank, entry) in entries.enumerated() {
@@ -195,7 +195,7 @@ private struct CompactionDraft {
         }.sorted { ($0.newest, $0.ranks[0]) < ($1.newest, $1.ranks[0]) }
     }
 
-    /// Of an item's entries, those that say nothing that still counts.
+    /// Those of an item's entries that no longer have any effect.
     private func overruled(_ itemID: String?, _ ranks: [Int]) -> [Int] {
         guard let itemID, let index = whole.draftByItemID[itemID] else { return ranks }
         let first = whole.drafts[index].firstAddRank
@@ -234,7 +234,7 @@ private struct CompactionDraft {
 }
 
 extension ListBuilder {
-    /// An item as rebuilt, removed or not; nil when nobody added it.
+    /// An item as rebuilt, removed or not; nil when it was never added.
     fileprivate func item(_ itemID: String) -> ShoppingItem? {
         draftByItemID[itemID].map { drafts[$0].item }
     }

@@ -7,19 +7,20 @@ import StratusCache
     import CloudKit
 #endif
 
-/// The journal in the cloud stays short: what nobody needs to rebuild a list is deleted there.
+/// Keeps the journal in the cloud short: entries that are not needed to rebuild a list are deleted there.
 ///
-/// The cache's own changes are sent one by one, so a step of a compaction goes to the database itself, as one atomic
-/// request with the root record; what it did comes back with the next fetch, here as on any other device.
+/// The cache sends its own changes one by one, so a step of a compaction goes directly to the database, as one atomic
+/// request with the root record; its changes arrive with the next fetch, here as on any other device.
 extension ShoppingStore {
     /// Compacts a list in the cloud as far as its old entries are not needed, in as many steps as it takes.
     ///
-    /// Each step is one atomic request with the root record, saved only when nobody changed it meanwhile. An
-    /// entry counts as old when it was made and came to the service before the cutoff, so every device that is not
-    /// away for longer has seen it.
+    /// Each step is one atomic request with the root record, saved only if it was not changed meanwhile. An entry
+    /// counts as old when it was made and reached the service before the cutoff, so every device that is not offline
+    /// for longer has seen it.
     ///
     /// - Returns: how many entries were deleted.
-    /// - Throws: what the service answers: the steps before stay done, and the rest is done another time; ``UnknownList``.
+    /// - Throws: the service's error, after which earlier steps stay done and later ones are done another time;
+    ///   ``UnknownList``.
     @discardableResult
     public func compact(_ listID: ListID) async throws -> Int {
         guard var journal = listsByID[listID]?.journal else { throw UnknownList(listID: listID) }
@@ -36,7 +37,7 @@ extension ShoppingStore {
             guard !step.dropped.isEmpty else { break }
             isComplete = step.isComplete
             let newest = step.dropped.compactMap { arrivals[$0.id] }.max() ?? cutoff
-            // Whoever changed the root may have compacted: their changes are fetched first.
+            // The device that changed the root may have compacted: its changes are fetched first.
             if root == nil { root = try await unchangedRoot(listID) }
             guard let current = root else { break }
             root = try await deleteCompacted(
@@ -48,9 +49,9 @@ extension ShoppingStore {
         return count
     }
 
-    /// When each entry of a list came to the service; entries that are not there are missing.
+    /// When each entry of a list reached the service; entries that are not there are missing.
     ///
-    /// It never changes, so each record is read once, and what is too young to go in any case is not read at all.
+    /// The time never changes, so each record is read once, and entries that are too new to be removed are not read.
     private func arrivals(_ listID: ListID, before cutoffMilliseconds: Int64) throws -> [String:
         Int64]
     {
@@ -66,7 +67,7 @@ extension ShoppingStore {
         return listsByID[listID]?.arrivals ?? [:]
     }
 
-    /// The service's root record; nil where it is not the one that this device knows.
+    /// The service's root record; nil if it differs from the one that this device knows.
     private func unchangedRoot(_ listID: ListID) async throws -> CKRecord? {
         let rootID = listID.rootID
         let root = try await container.database(with: listID.scope).record(for: rootID)
@@ -74,10 +75,10 @@ extension ShoppingStore {
         return root.recordChangeTag == known?.recordChangeTag ? root : nil
     }
 
-    /// One step: the entries go and `CompressedUntil` moves, or nothing happens.
+    /// Takes one step: deletes the entries and updates `CompressedUntil`, or does nothing.
     ///
-    /// - Returns: the root record as it is now.
-    /// - Throws: `CKError` `serverRecordChanged` when somebody changed the root meanwhile.
+    /// - Returns: the root record after the step.
+    /// - Throws: `CKError` `serverRecordChanged` when the root was changed meanwhile.
     package func deleteCompacted(
         _ entries: [JournalEntry], with root: CKRecord, until milliseconds: Int64,
         in database: CKDatabase
@@ -90,13 +91,13 @@ extension ShoppingStore {
             saving: [root],
             deleting: entries.map { CKRecord.ID(recordName: $0.id, zoneID: zoneID) },
             savePolicy: .ifServerRecordUnchanged, atomically: true)
-        // The root first: of an atomic request, it is what others change.
+        // The root's result first: it is the record of the atomic request that other devices change.
         let saved = try results.saveResults[root.recordID]?.get()
         for result in results.deleteResults.values { try result.get() }
         return saved ?? root
     }
 
-    /// Compacts the lists whose turn it is; called when something was sent.
+    /// Compacts the lists that are due; called after something was sent.
     ///
     /// - Returns: how many entries were deleted.
     @discardableResult
@@ -115,7 +116,7 @@ extension ShoppingStore {
         return count
     }
 
-    /// Whether the last compaction of a list on this device is long enough ago; if so, this one counts as made.
+    /// Whether the last compaction of a list on this device is long enough ago; if so, notes this one.
     private func takeTurn(_ listID: ListID) throws -> Bool {
         let name = "compacted \(listID)"
         let now = clock()
@@ -128,7 +129,7 @@ extension ShoppingStore {
         return true
     }
 
-    /// A device that was away for so long that the journal was compacted meanwhile fetches everything again.
+    /// Fetches everything again if this device was offline for so long that the journal was compacted meanwhile.
     func refetchIfLongAway() async throws {
         guard let last = try await cache.status().lastFetchMilliseconds,
             clock() - last > ShoppingLimits.compactedAgeMilliseconds

@@ -1,10 +1,10 @@
-/// How many of an item: a number of its own, "2 × milk", and no part of its name as in "2 pints milk".
+/// How many of an item: a separate number as in "2 × milk", not a part of the name as in "2 pints milk".
 public enum Quantity {
     public static let range = 1...9_999
 
-    /// Takes the number off a typed text: "2 × milk", "2x milk" and "milk × 2" are two of milk.
+    /// Splits the number from a typed text: "2 × milk", "2x milk" and "milk × 2" are two of milk.
     ///
-    /// - Returns: nil for a text that says no number, such as "2 pints milk".
+    /// - Returns: nil for a text without a number, such as "2 pints milk".
     public static func split(_ text: String) -> (quantity: Int, name: String)? {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard words.count > 1 else { return nil }
@@ -22,12 +22,12 @@ public enum Quantity {
         return nil
     }
 
-    /// The text of an item: its name, behind the number where there are several.
+    /// The text of an item: its name, after the number if there are several.
     public static func text(_ quantity: Int, _ name: String) -> String {
         quantity == 1 ? name : "\(quantity) × \(name)"
     }
 
-    /// Reads "2", of an entry or a command.
+    /// Reads "2" from an entry or a command.
     static func number(of text: String?) -> Int? {
         text.flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil }
     }

@@ -1,6 +1,6 @@
-/// What a person tidies on a list; each answer is what to do, done only when they say so.
+/// Tidying a list: each method returns the actions to perform when the user confirms them.
 extension ShoppingList {
-    /// Takes what is bought off the list.
+    /// Removes bought items from the list.
     public var clearingBought: [ShoppingAction] {
         items.filter(\.isTicked).map { .remove(itemID: $0.id) }
     }
@@ -22,9 +22,9 @@ extension ShoppingList {
         return groups.filter { $0.count > 1 }
     }
 
-    /// Keeps the first of some items and takes the others off.
+    /// Keeps the first of some items and removes the others.
     ///
-    /// The numbers are added up, and notes of those that go are added to the first one's.
+    /// The numbers are added up, and the notes of the removed items are appended to the first one's.
     public func merging(_ items: [ShoppingItem]) -> [ShoppingAction] {
         guard let first = items.first else { return [] }
         let notes = items.compactMap(\.note).filter { !$0.isEmpty }

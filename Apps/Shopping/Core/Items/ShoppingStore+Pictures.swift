@@ -7,7 +7,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// Pictures of items: assets of entries, uploaded before them and fetched when somebody looks.
+/// Pictures of items: assets of entries, uploaded before them and fetched when they are viewed.
 extension ShoppingStore {
     /// Gives an item a picture; the file is copied before this returns. Works offline.
     public func setPicture(
@@ -25,7 +25,7 @@ extension ShoppingStore {
         listsByID[listID]?.rebuilt = nil
     }
 
-    /// The file of an item's picture, fetched where it is not here yet; nil for an item without one.
+    /// The file of an item's picture, fetched if it is not here yet; nil for an item without one.
     public func picture(of itemID: String, in listID: ListID) async throws -> URL? {
         guard let entryID = list(listID)?.items.first(where: { $0.id == itemID })?.pictureEntryID
         else { return nil }

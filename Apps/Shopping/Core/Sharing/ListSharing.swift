@@ -7,7 +7,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// Somebody who shares a list, or was invited to.
+/// A person who shares a list, or was invited to it.
 public struct ListPerson: Hashable, Sendable, Identifiable {
     public enum Standing: Hashable, Sendable {
         case invited, joined, gone
@@ -15,7 +15,7 @@ public struct ListPerson: Hashable, Sendable, Identifiable {
 
     /// The participant's identifier in the share.
     public let id: String
-    /// The user's record name, by which their entries are known; nil while the service does not tell it.
+    /// The user's record name, by which their entries are known; nil while the service does not report it.
     public let userName: String?
     /// What others call the person: their name, or the address that they were invited by.
     public let name: String
@@ -27,7 +27,7 @@ public struct ListPerson: Hashable, Sendable, Identifiable {
 
 /// How a list is shared, as far as this device knows; it needs no network.
 public struct ListSharing: Hashable, Sendable {
-    /// What everybody may do who has the link.
+    /// What everyone who has the link may do.
     public enum LinkAccess: Hashable, Sendable {
         /// Nothing: the link is for those who are invited.
         case invitedOnly
@@ -35,21 +35,21 @@ public struct ListSharing: Hashable, Sendable {
         case write
     }
 
-    /// What to send to those who shall join.
+    /// The link to send to people who should join.
     public let link: URL?
     public let linkAccess: LinkAccess
     /// The owner first, then the others by name.
     public let people: [ListPerson]
-    /// Whether people who are not invited may ask for it.
+    /// Whether people who are not invited may ask to join.
     public let takesRequests: Bool
-    /// Who asks to join, by name; the owner sees them.
+    /// The people who ask to join, by name; the owner sees them.
     public let requests: [String]
-    /// The user record names of those, in the same order.
+    /// The user record names of these people, in the same order.
     public let requesterIDs: [String]
 
     public var me: ListPerson? { people.first(where: \.isMe) }
     public var owner: ListPerson? { people.first(where: \.isOwner) }
-    /// Those besides the owner who take part or were invited.
+    /// The participants and invited people, without the owner.
     public var others: [ListPerson] { people.filter { !$0.isOwner && $0.standing != .gone } }
 }
 
@@ -87,7 +87,7 @@ extension ListPerson {
 }
 
 extension CKUserIdentity {
-    /// What a person is called, or else the address that they are known by.
+    /// A person's name, or else the address that they are known by.
     var shownName: String {
         let parts = [nameComponents?.givenName, nameComponents?.familyName].compactMap { $0 }
             .filter { !$0.isEmpty }
@@ -140,7 +140,7 @@ public struct SharingPolicy: Hashable, Sendable {
     /// Whether lists can be shared from here; joining works in any case, so that an app can be ready before the
     /// version that shares.
     public var isSharingOn = true
-    /// What everybody may do who has the link of a list that is shared.
+    /// What everyone who has the link of a shared list may do.
     public var linkAccess = ListSharing.LinkAccess.invitedOnly
     /// Whether those who are invited may change the list.
     public var invitedMayWrite = true

@@ -7,7 +7,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// What went wrong, for a person.
+/// Describes errors to the user in sentences.
 package enum ShoppingSentence {
     package static func of(_ error: any Error) -> String {
         switch error {

@@ -7,9 +7,9 @@ import StratusCache
     import CloudKit
 #endif
 
-// When a shared list goes, a participant's device learns only that its zone is gone. Why, it asks: whoever stops or
-// deletes leaves a word in the public database, under the share's name, which only those who share the list know. One of
-// them may have written there first: such a word is not the owner's, and nobody believes it.
+// When a shared list is removed, a participant's device only learns that its zone is gone. It then reads the reason: an
+// owner who stops or deletes saves a record with it in the public database, under the share's name, which only those
+// who share the list know. A participant may have saved one first: it is not the owner's, and is ignored.
 
 /// How a list of another person ended.
 enum ListEnd: String, Sendable {
@@ -21,12 +21,12 @@ extension ShoppingStore {
         CKRecord.ID(recordName: "end-" + share.recordID.recordName)
     }
 
-    /// Leaves the word for the participants, where nobody else has taken its name: the end matters more than its word.
+    /// Saves the reason for the participants, unless its name is taken: ending the list matters more than the reason.
     func noteEnd(_ end: ListEnd, of share: CKShare) async throws {
         let record = CKRecord(
             recordType: ShoppingRecord.listEndType, recordID: Self.endID(share))
         record[ShoppingRecord.endField] = end.rawValue
-        // Stopped, shared again by mistake and deleted: the last word counts.
+        // If a list was stopped, shared again by mistake and deleted, the last reason counts.
         let results = try await container.publicCloudDatabase.modifyRecords(
             saving: [record], deleting: [], savePolicy: .allKeys)
         for case .failure(let error) in results.saveResults.values {
@@ -35,7 +35,7 @@ extension ShoppingStore {
         }
     }
 
-    /// Tells why a list of another person is gone.
+    /// Announces why another person's list is gone.
     func tellEnd(of listID: ListID, _ known: KnownList) async {
         let owner = known.share.map { ListSharing($0).owner?.name ?? "" } ?? ""
         let kind: ShoppingChange.Kind
@@ -68,7 +68,7 @@ extension ShoppingStore {
 
     // MARK: People
 
-    /// Notes who joined and who left since this device last looked, also before it was started.
+    /// Notes who joined and who left since this device last checked, also while it was not running.
     func notePeople(of listID: ListID) throws {
         guard let known = listsByID[listID], let share = known.share else { return }
         let people = ListSharing(share).people

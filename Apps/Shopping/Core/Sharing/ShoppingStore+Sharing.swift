@@ -7,7 +7,7 @@ import StratusCache
     import CloudKit
 #endif
 
-/// Sharing a list with other people. Each step can be repeated: what is done already is found, not done twice.
+/// Sharing a list with other people. Each step can be repeated: what is already done is not done twice.
 ///
 /// ```swift
 /// let sharing = try await store.share(weekly)
@@ -22,7 +22,7 @@ extension ShoppingStore {
 
     /// Shares a list: its root and the share are saved in one request, and the entries follow as they always do.
     ///
-    /// Both conditions are looked at first: the account is there, and the list is not shared yet.
+    /// Two conditions are checked first: there is an account, and the list is not shared yet.
     ///
     /// - Throws: ``SharingRefused``, ``UnknownList``, or `CacheError` `notSynced` without the service.
     @discardableResult
@@ -41,7 +41,7 @@ extension ShoppingStore {
         let permission = policy.linkAccess.permission
         return try await changeShare(share.recordID, of: listID) { share in
             share[CKShare.SystemFieldKey.title] = known.title
-            // Whoever shared it before may have chosen.
+            // The device that shared it before may have chosen the permission.
             if share.participants.count < 2, share.publicPermission == .none {
                 share.publicPermission = permission
             }
@@ -59,7 +59,7 @@ extension ShoppingStore {
         return sharing(of: listID) ?? ListSharing(share)
     }
 
-    /// Says what everybody may do who has the link, and whether others may ask to join; only the owner can.
+    /// Sets what everyone who has the link may do, and whether others may ask to join; only the owner can.
     @discardableResult
     public func setLink(
         _ access: ListSharing.LinkAccess, takesRequests: Bool, of listID: ListID
@@ -70,7 +70,7 @@ extension ShoppingStore {
         }
     }
 
-    /// Takes somebody out, or takes their invitation back; only the owner can. The last one who goes ends the sharing.
+    /// Removes a participant or withdraws an invitation; only the owner can. Removing the last one ends the sharing.
     ///
     /// - Parameter personID: as ``ListPerson/id``.
     public func remove(_ personID: String, from listID: ListID) async throws {
@@ -81,14 +81,14 @@ extension ShoppingStore {
             }
         }
         if sharing.others.isEmpty, sharing.linkAccess == .invitedOnly {
-            // Without a word for those who take part: the last one was taken out, and is told so.
+            // No reason is saved for the participants: the last one was removed, and is notified of that.
             try await endSharing(share, of: listID)
         }
     }
 
-    /// Lets everybody in who asks, or nobody; only the owner can.
+    /// Accepts or denies all requests to join; only the owner can.
     ///
-    /// - Parameter requesterIDs: as ``ListSharing/requesterIDs``: whom the owner has seen; nil for all.
+    /// - Parameter requesterIDs: as ``ListSharing/requesterIDs``: the people whom the owner has seen; nil for all.
     public func answerRequests(
         of listID: ListID, approving: Bool, only requesterIDs: [String]? = nil
     ) async throws {
@@ -117,7 +117,7 @@ extension ShoppingStore {
         }
     }
 
-    /// Asks the owner of a link to be let in, where they take such requests.
+    /// Asks the owner of a link for access, if they accept such requests.
     public func askToJoin(_ link: URL) async throws {
         for result in try await container.requestShareAccess(for: [link]).values {
             do {
@@ -145,7 +145,7 @@ extension ShoppingStore {
         }
         guard let rootID = metadata.hierarchicalRootRecordID, let wanted = ListID(rootID.zoneID)
         else { throw SharingRefused(.noList) }
-        // One's own list is seen under its owner's record name here.
+        // The user's own list has its owner's record name here.
         let isMine = metadata.participantRole == .owner
         if let known = listsByID[isMine ? ListID(wanted.name) : wanted] {
             throw SharingRefused(.hereAlready, known.title)
@@ -157,7 +157,7 @@ extension ShoppingStore {
         return listID
     }
 
-    /// Leaves another person's list: it goes here at once, and the same link brings it back. Works offline.
+    /// Leaves another person's list: it is removed here immediately, and the same link adds it again. Works offline.
     public func leave(_ listID: ListID) throws {
         guard let known = listsByID[listID] else { throw UnknownList(listID: listID) }
         guard !listID.isOwn else { throw SharingRefused(.notShared, known.title) }
@@ -166,7 +166,7 @@ extension ShoppingStore {
         forgetList(listID, .left)
     }
 
-    /// Ends the sharing for everybody; the list stays as it was before, on the owner's devices alone.
+    /// Ends the sharing for everyone; the list stays as it was, but only on the owner's devices.
     public func stopSharing(_ listID: ListID) async throws {
         let share = try ownedShare(of: listID)
         try await noteEnd(.stopped, of: share)
@@ -179,7 +179,7 @@ extension ShoppingStore {
         try activity.setNote("people \(listID)", nil)
     }
 
-    /// Deletes a list: one's own everywhere and for everybody, another person's by leaving it.
+    /// Deletes a list: one's own everywhere and for everyone, another person's by leaving it.
     public func delete(_ listID: ListID) async throws {
         guard listID.isOwn else { return try leave(listID) }
         guard let known = listsByID[listID] else { throw UnknownList(listID: listID) }

@@ -78,7 +78,7 @@ final class ShoppingDemo: Sendable {
         person.lowercased() + "@example.org"
     }
 
-    /// What there is to look at.
+    /// Creates and shares the list that the demo shows.
     private func shareList() async throws {
         let (alice, bob) = (devices[0].device, devices[2].device)
         try await Self.act(bob, .sync)
@@ -105,7 +105,7 @@ final class ShoppingDemo: Sendable {
 
     func close() async throws {
         for (_, device) in devices { try await device.close() }
-        // A leftover in the temporary folder is the system's to remove.
+        // The system removes leftovers in the temporary folder.
         try? FileManager.default.removeItem(at: folder)
     }
 }

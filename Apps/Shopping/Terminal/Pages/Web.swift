@@ -40,7 +40,7 @@ extension Shopping {
     /// Serves pages until a signal asks to stop.
     static func serve(_ pages: @escaping @Sendable () async throws -> Void) async throws {
         var logger = Logger(label: "shopping")
-        // A page that ends is no message for who reads the terminal.
+        // A closed page is not worth a message in the terminal.
         logger.logLevel = .critical
         do {
             try await ServiceGroup(
@@ -52,10 +52,10 @@ extension Shopping {
         }
     }
 
-    /// Says where a page is.
+    /// Prints the address of a page.
     static func show(_ what: String, _ address: String) {
         print("\(what): \(address)\nOpen it in a browser on this machine. Control-C ends it.")
-        // Whoever reads a pipe waits for it.
+        // A program that reads the pipe waits for it.
         fflush(nil)
     }
 

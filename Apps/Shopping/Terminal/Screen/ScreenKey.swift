@@ -23,7 +23,7 @@ enum ScreenKey: Hashable, Sendable {
                 1 + rest.dropFirst().prefix(wanted - 1).prefix { $0 & 0xC0 == 0x80 }.count
             if count < wanted {
                 guard rest.count > count else { return (keys, Array(rest)) }
-                // No character: what follows it is a key of its own.
+                // Not a character: what follows it is a separate key.
                 index += count
                 continue
             }

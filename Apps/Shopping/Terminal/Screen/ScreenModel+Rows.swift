@@ -1,8 +1,8 @@
 import ShoppingCore
 
-/// How the screen looks: as many lines as the terminal has, none longer than it is wide.
+/// Drawing the screen: as many lines as the terminal has, none longer than it is wide.
 extension ScreenModel {
-    /// What a part of a line is, for who can show colours.
+    /// What a part of a line is, for terminals that show colours.
     enum Style: Hashable, Sendable {
         case plain, heading, cursor, ticked, notice, changed
 
@@ -116,7 +116,7 @@ extension ScreenModel {
         page == .people ? Self.sheetKeys : "a add  space tick  d remove  ? help"
     }
 
-    /// The part of the lines that has the cursor in it.
+    /// The part of the lines that contains the cursor.
     private func window(_ lines: [Line], _ room: Int) -> [Line] {
         guard lines.count > room, room > 0 else { return Array(lines.prefix(room)) }
         let place = lines.firstIndex { $0.style == .cursor } ?? 0
@@ -124,8 +124,8 @@ extension ScreenModel {
         return Array(lines[first..<first + room])
     }
 
-    /// A line as many as its text takes, each ending at a space where there is one: what does not fit, such as a link,
-    /// is read and copied all the same.
+    /// Splits a line into as many as its text takes, at spaces where there are any: a text that does not fit, such as a
+    /// link, can still be read and copied.
     static func wrapped(_ whole: Line, _ width: Int) -> [Line] {
         guard width > 0 else { return [whole] }
         var texts: [String] = []
@@ -188,7 +188,7 @@ extension Character {
         guard let scalar = unicodeScalars.first else { return 0 }
         let isWide =
             scalar.properties.isEmojiPresentation
-            // A sign that the next scalar makes a picture.
+            // A selector that turns the scalar before it into an emoji.
             || unicodeScalars.dropFirst().first?.value == 0xFE0F
         if isWide { return 2 }
         switch scalar.value {

@@ -1,8 +1,8 @@
 /// The share sheet: who shares the list, and what can be done about it.
 extension ScreenModel {
-    /// What a key does on the sheet; a key that it does not know leads back to the list.
+    /// Handles a key on the sheet; an unknown key returns to the list.
     ///
-    /// What ends something for others is typed out for the person, and done with Enter.
+    /// Commands that end something for others are prefilled in the input, and run with Enter.
     mutating func sheet(_ key: ScreenKey) -> Intent? {
         switch key {
         case .up: moveOnSheet(-1)
@@ -32,8 +32,8 @@ extension ScreenModel {
 
     static let sheetKeys = "s share  i invite  d remove  l link  y, n requests  x stop  v leave"
 
-    /// The number of the chosen person. People come first, one a line; the name of whoever asks to join stands
-    /// further below, and may be another's number.
+    /// The number of the chosen person. People come first, one per line; the name of someone who asks to join is listed
+    /// further below, and may begin like another person's number.
     private var personNumber: Int? {
         guard pageLines.indices.contains(sheetPlace),
             pageLines[sheetPlace].hasPrefix("\(sheetPlace + 1) ")

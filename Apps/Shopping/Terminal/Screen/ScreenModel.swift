@@ -2,7 +2,7 @@ import ShoppingCore
 
 /// What the terminal's screen shows and what keys do to it: no terminal, no clock, no store.
 ///
-/// Keys change what only the screen knows, such as the cursor, and give back what is to be done.
+/// Keys change what only the screen knows, such as the cursor, and return what is to be done.
 struct ScreenModel: Sendable {
     /// What takes the place of the list.
     enum Page: Hashable, Sendable {
@@ -17,7 +17,7 @@ struct ScreenModel: Sendable {
         case sync
         case goOnline, goOffline
         case open(Page)
-        /// A line such as a person types at the prompt.
+        /// A line as the user types it at the prompt.
         case command(String)
         case quit
     }
@@ -26,7 +26,7 @@ struct ScreenModel: Sendable {
     /// Whether there is a list: others may delete it, or end its sharing, while it is shown.
     private(set) var hasList = true
     var page = Page.list
-    /// The item under the cursor.
+    /// The item at the cursor.
     var cursorID: String?
     /// What is being typed; nil when keys are commands.
     var input: String?
@@ -36,10 +36,10 @@ struct ScreenModel: Sendable {
     var suggestionIndex: Int?
     /// Whose change an item shows, by its identifier, until the next key.
     var changedBy: [String: String] = [:]
-    /// Is everything sent, why not, how much waits.
+    /// Whether everything is sent; if not, why, and how much is pending.
     var syncLine = ""
     var isOnline = true
-    /// What was said last.
+    /// The last message.
     var message = ""
     /// The lines of a page that is not the list.
     var pageLines: [String] = []
@@ -77,7 +77,7 @@ struct ScreenModel: Sendable {
         }
     }
 
-    /// Takes the list away.
+    /// Removes the list.
     mutating func close() {
         hasList = false
         cursorID = nil
@@ -85,7 +85,7 @@ struct ScreenModel: Sendable {
 
     // MARK: Keys
 
-    /// What a key does.
+    /// Handles a key.
     mutating func press(_ key: ScreenKey) -> Intent? {
         message = ""
         changedBy = [:]

@@ -1,7 +1,7 @@
 import Foundation
 import ShoppingCore
 
-/// The open list on the whole terminal: drawn anew at each key and at each change of others.
+/// The open list on the whole terminal: redrawn at each key and at each change by others.
 extension ShoppingSession {
     /// Shows the screen until the person leaves it.
     func run(on terminal: TerminalScreen, hasColours: Bool) async throws {
@@ -59,7 +59,7 @@ extension ShoppingSession {
     /// Shows the share sheet as it is after a command that was given on it.
     private func showSheet(after answer: String) async throws {
         guard screen != nil else {
-            // Who left the list, or deleted it, has no sheet any more.
+            // After leaving or deleting the list, there is no sheet.
             model?.page = .list
             return show(answer)
         }
@@ -67,7 +67,7 @@ extension ShoppingSession {
         model?.message = answer.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
     }
 
-    /// Does what a key asked for.
+    /// Carries out what a key asked for.
     private func fulfil(_ intent: ScreenModel.Intent) async throws {
         switch intent {
         case .perform(let actions):
@@ -102,7 +102,7 @@ extension ShoppingSession {
         }
     }
 
-    /// Shows the newest state, with a mark at what somebody else changed.
+    /// Shows the newest state, with a mark at what another person changed.
     func draw(changedBy: [String: String] = [:]) async {
         guard drawing != nil else { return }
         if let screen {
@@ -111,7 +111,7 @@ extension ShoppingSession {
             model?.close()
         }
         model?.isOnline = isOnline
-        // A file that cannot be read is said by what is done next.
+        // If the file cannot be read, the next action reports that.
         if let status = try? await store.status() {
             model?.syncLine =
                 account.localOnlyReason ?? (isOnline ? status.line : "Offline (o goes online)")

@@ -3,13 +3,13 @@ import Synchronization
 
 /// A terminal in raw mode: keys come one by one, and a screen is drawn over the whole of it.
 ///
-/// The terminal is as it was when this goes, also after a signal that ends the process.
+/// The terminal is restored when this is deallocated, also after a signal that ends the process.
 final class TerminalScreen: Sendable {
-    /// What the terminal was set to, for a signal's handler, which can reach nothing else.
+    /// The terminal's former settings, for a signal handler, which can access nothing else.
     private static let former = Mutex<termios?>(nil)
     private let shown = Mutex<(rows: [String], width: Int)>(([], 0))
 
-    /// Takes the terminal over; nil where standard input or output is none.
+    /// Takes the terminal over; nil if standard input or output is not a terminal.
     init?() {
         var settings = termios()
         guard isatty(STDIN_FILENO) != 0, isatty(STDOUT_FILENO) != 0,
@@ -28,7 +28,7 @@ final class TerminalScreen: Sendable {
                 raise(number)
             }
         }
-        // The other screen, without a cursor.
+        // The alternate screen, without a cursor.
         Self.write("\u{1B}[?1049h\u{1B}[?25l")
     }
 
@@ -40,7 +40,7 @@ final class TerminalScreen: Sendable {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings)
     }
 
-    /// The columns and lines that there are; 80×24 where the terminal does not say.
+    /// The terminal's columns and lines; 80×24 if it does not report them.
     var size: (width: Int, height: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -49,7 +49,7 @@ final class TerminalScreen: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Has work done whenever the window gets another size, until the watch is cancelled.
+    /// Runs work whenever the window changes its size, until the watch is cancelled.
     func onResize(_ work: @escaping @Sendable () async -> Void) -> any DispatchSourceSignal {
         let source = DispatchSource.makeSignalSource(
             signal: SIGWINCH, queue: DispatchQueue(label: "shopping.size"))
@@ -58,7 +58,7 @@ final class TerminalScreen: Sendable {
         return source
     }
 
-    /// Draws rows, those only that changed; all of them in a window of another size, which may show anything.
+    /// Draws the rows that changed; all of them in a window of another size, which may show anything.
     func draw(_ rows: [String], width: Int) {
         let text = shown.withLock { shown in
             var text = ""
@@ -77,7 +77,7 @@ final class TerminalScreen: Sendable {
     }
 
     private static func write(_ text: String) {
-        // A terminal that is gone has no use for the rest, and no way to be told.
+        // If the terminal is gone, neither the rest nor an error can be shown.
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }
 }
@@ -94,7 +94,7 @@ struct ScreenKeys: Sendable {
                 while true {
                     var buffer = [UInt8](repeating: 0, count: 256)
                     let count = read(STDIN_FILENO, &buffer, buffer.count)
-                    // A signal, such as a new size of the window, is no end.
+                    // A signal, such as a new size of the window, is not the end.
                     if count < 0, errno == EINTR { continue }
                     guard count > 0 else { return continuation.resume(returning: nil) }
                     bytes += buffer.prefix(count)

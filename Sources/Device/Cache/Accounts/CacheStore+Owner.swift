@@ -10,8 +10,8 @@ extension CacheStore {
     /// Sets the file's user, if it has none yet.
     ///
     /// - Returns: whether the file belongs to this user.
-    /// - Throws: an error of damage when the stored name is not what was stored; `notAuthenticated` when this process syncs
-    ///   for them and they signed out of the file since.
+    /// - Throws: a damage error when the stored name was altered; `notAuthenticated` when this process syncs for them
+    ///   and they have signed out of the file since.
     func claim(for userRecordName: String) throws -> Bool {
         let isOwner: Bool? = try read { database in
             guard try flag(CacheFlag.userCheck, database) != nil else { return nil }
@@ -38,9 +38,9 @@ extension CacheStore {
         }
     }
 
-    /// Refuses to store an answer to the user whom this process syncs for when they have signed out of the file since, in
-    /// another process: what was removed would be here again, in the way of the next user. Syncing halts, until it is
-    /// started again or somebody signs in.
+    /// Refuses to store an answer to the user for whom this process syncs if another process has signed them out of the
+    /// file since: removed data would return and block the next user. Syncing halts until it is started again or a user
+    /// signs in.
     func checkUser(_ database: Database) throws {
         guard let user = syncedUser.withLock({ $0 }),
             try flag(CacheFlag.userRecordName, database) != user
@@ -50,7 +50,7 @@ extension CacheStore {
             message: "The user signed out of this file in another process. Start syncing again.")
     }
 
-    /// Lets whoever is signed in have the file, if it has no user.
+    /// Lets the next user who is signed in claim the file, if it has no user.
     func forgetUser() { syncedUser.withLock { $0 = nil } }
 
     private func owner(_ database: Database) throws -> String? {
@@ -64,7 +64,7 @@ extension CacheStore {
     }
 }
 
-/// What is stored beside the name of the file's user: its digest, and the name once more.
+/// The check stored beside the name of the file's user: its digest, and a second copy of the name.
 struct OwnerCheck {
     let name: String
 
@@ -79,7 +79,7 @@ struct OwnerCheck {
 
     var text: String { "\(NameHash.of(name)) \(name)" }
 
-    /// The user of a damaged file: of the two texts the one that is whole.
+    /// The user of a damaged file: taken from the text that is undamaged.
     static func owner(name: String?, check: String?) -> String? {
         check.flatMap { OwnerCheck(text: $0) }?.name ?? name
     }

@@ -10,7 +10,7 @@ public struct UnsentChange: Sendable {
     public var scope: CKDatabase.Scope
     /// The record to save or delete.
     public var recordID: CKRecord.ID
-    /// The record as it is on this device, with the files of its assets; nil for a deletion.
+    /// The record on this device, with the files of its assets; nil for a deletion.
     public var record: CKRecord?
 }
 
@@ -42,17 +42,16 @@ extension CloudCache {
 
     /// Ends syncing on this device for the user of this file. Call it while they are signed in, then end their session.
     ///
-    /// What is removed comes back with the next sync after they sign in again; the same file may be opened for that.
-    /// Other processes that have the file see it empty, and halt syncing it until they start again or somebody signs in.
-    /// Tables of the app (``CacheTransaction/database``) stay, and so does a damaged file that was kept aside
+    /// Removed records are fetched again by the first sync after they sign in again; the same file may be opened for
+    /// that. Other processes that have the file see it empty, and halt syncing it until they start again or a user
+    /// signs in. Tables of the app (``CacheTransaction/database``) stay, and so does a damaged file that was kept aside
     /// (``CacheEvent/fileDamaged(keptAside:saves:deletions:unreadable:)``).
     ///
     /// - Returns: the changes that were not sent: with `keep` they stay in the file, with `remove`
     ///   these are the last copies. The files of their assets are kept as long as the records are
     ///   held.
-    /// - Throws: ``CacheError`` `notSynced` or another one of ``sync()``; `unsentChanges` where the service
-    ///   refused a change, which needs a decision first, or the app kept saving meanwhile. Then nothing is
-    ///   removed.
+    /// - Throws: ``CacheError`` `notSynced` or another error of ``sync()``; `unsentChanges` if the service refused a
+    ///   change, which needs a decision first, or the app kept saving meanwhile. Then nothing is removed.
     @discardableResult
     public func signOut(_ choice: SignOut) async throws -> [UnsentChange] {
         if choice == .sendThenRemove { try await sync() }
@@ -73,8 +72,8 @@ extension CloudCache {
             guard evenUnsent || unsent.isEmpty else {
                 throw CacheError(
                     .unsentChanges,
-                    "The service refused changes, or more were made meanwhile. Decide on them, or sign out with remove."
-                )
+                    "The service refused changes, or more were made meanwhile. Resolve them, or"
+                        + " sign out with `remove`.")
             }
             // Locating the files now keeps them as long as the records are held.
             for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {
@@ -125,8 +124,8 @@ extension CloudCache {
         }
     }
 
-    /// Gives records that were made on this device while nobody was signed in to the user who is signed in now,
-    /// and syncs them.
+    /// Gives records that were made on this device while no user was signed in to the user who is signed in now, and
+    /// syncs them.
     ///
     /// Until then syncing halts with `HaltReason.unclaimedRecords`, because the records may be
     /// another person's.

@@ -69,12 +69,12 @@ struct AssetDownload: Sendable {
             if Task.isCancelled { throw CancellationError() }
             guard failure.code == .assetNotAvailable || failure.code == .unknownItem else {
                 throw CacheError(
-                    .notSynced, "The asset was not downloaded. Ask for it again later.",
+                    .notSynced, "The asset was not downloaded. Request it again later.",
                     failure: failure)
             }
             throw CacheError(
                 .assetNotHere,
-                "The record does not have this asset any more. Sync to get the record as it is now.",
+                "The record does not have this asset any more. Sync to get the current record.",
                 failure: failure)
         }
         let (file, key, name) = (file, key, CacheFile.downloadName(key))
@@ -84,7 +84,7 @@ struct AssetDownload: Sendable {
                 part.restart()
                 throw CacheError(
                     .notSynced,
-                    "The download ended before the asset's last byte. Ask for the asset again.")
+                    "The download ended before the asset's last byte. Request the asset again.")
             }
             try part.sync()
             try file.assets.making {
@@ -137,7 +137,7 @@ private final class AssetPart: Sendable {
             guard after <= sizeBytes ?? after else {
                 restart()
                 throw CacheError(
-                    .notSynced, "The asset is larger than the service said. Ask for it again.")
+                    .notSynced, "The asset is larger than the service said. Request it again.")
             }
             try AssetFiles.write(piece[...], to: descriptor)
             return state.withLock { state in

@@ -43,7 +43,7 @@ actor AssetKeeper {
     /// Whether a sync downloads any files. A cache in memory without a folder downloads none.
     nonisolated var fetchesAny: Bool { settings.fetchesAny && !file.assets.isInMemory }
 
-    // MARK: Coming
+    // MARK: Downloading
 
     /// The downloads of a running loop.
     private struct Fetching {
@@ -120,7 +120,7 @@ actor AssetKeeper {
         }
     }
 
-    /// Starts the downloads that policies want, when a running loop has nothing left to do.
+    /// Starts the downloads that policies want, once a running loop has nothing left to do.
     ///
     /// - Parameter hasChanges: whether the service sent records; if not, only failed downloads are
     ///   tried again.
@@ -180,7 +180,7 @@ actor AssetKeeper {
         }
     }
 
-    // MARK: Going
+    // MARK: Removing
 
     /// The removal of unused files.
     private struct Cleanup {
@@ -200,7 +200,7 @@ actor AssetKeeper {
         cleanup.withLock { cleanup in
             guard cleanup.task == nil, !cleanup.isEnded else { return }
             cleanup.task = world.startTask("cache assets") { [world, weak self] in
-                // A cancelled wait removes nothing, as the next line checks.
+                // After a cancelled wait nothing is removed; the next line checks this.
                 try? await world.timeout(Self.tidySeconds)
                 guard !Task.isCancelled else { return }
                 await self?.tidyLater()
@@ -288,7 +288,7 @@ extension CacheFile {
             while let row = try rows.next() {
                 let key: String = try row.decode(atIndex: 6)
                 let field: String = try row.decode(atIndex: 5)
-                // Of the service's answer: a number that no file has is none.
+                // A size in the service's answer that no file can have counts as none.
                 let sizeBytes = try row.decode(Int64?.self, atIndex: 7).flatMap {
                     (0..<CacheFile.KeptFile.endOfSizes).contains($0) ? $0 : nil
                 }

@@ -26,8 +26,8 @@ public struct AssetSettings: Sendable {
     }
 
     /// How many bytes of files may be on this device; above it the least recently used are evicted.
-    /// Files that are not at the service, that a policy keeps or that are in use stay, whatever the
-    /// limit.
+    /// Files that are not at the service, that a policy keeps or that are in use stay even above
+    /// the limit.
     ///
     /// 1 GiB by default.
     public var limitBytes: Int64 = 1 << 30

@@ -11,9 +11,9 @@ public struct AssetTransfer: Hashable, Sendable {
     public var fieldKey: CKRecord.FieldKey
     /// Whether it is an upload; otherwise it is a download.
     public var isUpload: Bool
-    /// May decrease when a request is repeated; the whole size at the end.
+    /// The bytes transferred so far; decreases when a request is repeated, and is the whole size at the end.
     public var movedBytes: Int64
-    /// Nil where the service did not say.
+    /// The size of the file; nil if the service did not say.
     public var totalBytes: Int64?
 }
 

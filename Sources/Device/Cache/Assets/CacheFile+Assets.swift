@@ -4,9 +4,9 @@ import GRDB
 import StratusClient
 import StratusRecords
 
-/// The files of assets that are here, and their uses.
+/// The files of assets on this device, and their uses.
 extension CacheFile {
-    /// A file that is here, by one of the checksums that fields have of it.
+    /// A file on this device, identified by one of the checksums that fields have of it.
     struct KeptFile: Sendable {
         var key: String
         var file: String
@@ -14,8 +14,8 @@ extension CacheFile {
     }
 
     func add(_ asset: KeptFile, _ database: Database) throws {
-        // Another file with the same bytes, as one that was downloaded before they were saved here: without a row it
-        // would stay until the thorough look at the next opening.
+        // Another file with the same bytes, such as one downloaded before they were saved here. Without a row it would
+        // stay until the thorough check when the file is next opened.
         try database.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO asset (key, file, sizeBytes)
@@ -82,7 +82,7 @@ extension CacheFile {
             ?? 0
     }
 
-    // MARK: What goes
+    // MARK: Removing
 
     /// Removes unused files, and files without a row.
     ///
@@ -102,7 +102,8 @@ extension CacheFile {
             guard isThorough else { return }
             let named = try read { database in
                 let files = try database.cachedStatement(sql: "SELECT file FROM asset")
-                // The part of a file that came in another way, as by an upload of the same bytes, is of no use.
+                // The part of a file that arrived in another way, such as by an upload of the same bytes, is not
+                // needed.
                 let keys = try database.cachedStatement(
                     sql: """
                         SELECT DISTINCT key FROM assetUse
@@ -130,7 +131,7 @@ extension CacheFile {
             .filter { !assets.isLeased($0.file) }
     }
 
-    /// Removes rows.
+    /// Removes the rows of files.
     ///
     /// - Returns: the files that no longer have a row.
     private func remove(
@@ -210,8 +211,7 @@ extension CacheFile {
         }
     }
 
-    /// The keys whose every use is in a record as the service has it, and not in a pending change
-    /// or a report.
+    /// The keys that are used only by records as the service has them, and not by a pending change or a report.
     private func fetchedKeys(_ database: Database) throws -> [String] {
         try String.fetchAll(
             database,
@@ -226,7 +226,7 @@ extension CacheFile {
                 """)
     }
 
-    // MARK: What comes
+    // MARK: Downloading
 
     /// The name of a file that was downloaded.
     static func downloadName(_ key: String) -> String {
@@ -235,7 +235,7 @@ extension CacheFile {
 }
 
 extension CacheFile.KeptFile {
-    /// No file is as large, so that sums of sizes do not overflow.
+    /// A limit above the size of any file; with it, sums of sizes do not overflow.
     static let endOfSizes: Int64 = 1 << 48
 
     /// - Parameter row: the key, the file and the size.

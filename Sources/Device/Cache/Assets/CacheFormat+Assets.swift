@@ -2,11 +2,11 @@ import GRDB
 
 /// The tables of assets, and the triggers that track their uses.
 extension CacheFormat {
-    // asset: a file that is here, by the checksum that fields have of it: the service's, or before the upload its
-    // own. Several may have the same file. A file whose checksum another file has now is 'former:' and its name.
-    // assetUse: who has which asset: record (source 0, its id), the base of a pending change (1, its sequence), a
-    // report (2, its id). Triggers write it, so that no statement and no cascade passes it by.
-    // assetReceipt: proofs of uploads, good for a day in one zone.
+    // asset: a file on this device, by the checksum that fields have of it: the service's, or before the upload its
+    // own. Several rows may have the same file. A file whose checksum another file has now has the key 'former:' and
+    // its name. assetUse: which rows use which asset: record (source 0, its id), the base of a pending change (1, its
+    // sequence), a report (2, its id). Triggers write it, so that it includes the effect of every statement and
+    // cascade. assetReceipt: proofs of uploads, valid for a day in one zone.
     static let assets = """
         CREATE TABLE asset (
             key TEXT PRIMARY KEY, file TEXT NOT NULL, sizeBytes INTEGER NOT NULL) WITHOUT ROWID;

@@ -12,7 +12,7 @@ extension CacheStore {
     private static let receiptMilliseconds: Int64 = 72_000_000
 
     /// The condition for a pending save to have an asset that must be uploaded first: one whose file is here, that the
-    /// service's record has not, and of whose upload there is no proof.
+    /// service's record does not have, and whose upload has no proof.
     static let waitsForUpload = """
         pending.kind = 0 AND EXISTS (
             SELECT 1 FROM record JOIN assetUse ON source = 0 AND row = record.id
@@ -69,9 +69,9 @@ extension CacheStore {
             else { continue }
             files.append((field, kept))
         }
-        // A record that waits for nothing would wait for ever.
+        // A record without such files would wait forever.
         guard !files.isEmpty else {
-            throw CacheError.damaged(WireError("The uses of assets are not those of the record."))
+            throw CacheError.damaged(WireError("The stored asset uses do not match the record."))
         }
         return WaitingUpload(
             change: OutgoingChange(

@@ -19,7 +19,7 @@ import StratusSync
 /// show(image.fileURL)
 /// ```
 extension CloudCache {
-    /// The asset of a field with its file, which is downloaded if it is not on this device.
+    /// Returns the asset of a field with its file, which is downloaded if it is not on this device.
     ///
     /// A download that was interrupted, by the network or by the end of the process, continues where it
     /// stopped. The file stays as long as the asset is held.
@@ -30,7 +30,8 @@ extension CloudCache {
         _ key: CKRecord.FieldKey, of id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) async throws -> CKAsset {
         guard let asset = try await assets(key, of: id, in: scope).first else {
-            throw CacheError(.assetNotHere, "The field has no asset. Name one that has.")
+            throw CacheError(
+                .assetNotHere, "The field has no asset. Pass a field that has an asset.")
         }
         return asset
     }
@@ -41,7 +42,9 @@ extension CloudCache {
     ) async throws -> [CKAsset] {
         let (store, recordID) = (try database(scope).store, RecordID(id))
         guard let record = try await file.disk.read({ try store.record(recordID) }) else {
-            throw CacheError(.assetNotHere, "The record is not on this device. Name one that is.")
+            throw CacheError(
+                .assetNotHere,
+                "The record is not on this device. Pass a record that is on this device.")
         }
         let assets = file.withFiles(try record.record()).assetFields.first { $0.key == key }
         for asset in assets?.assets ?? [] where asset.fileURL == nil {
@@ -53,7 +56,7 @@ extension CloudCache {
             guard asset.fileURL != nil else {
                 throw CacheError(
                     .assetNotHere,
-                    "The asset's file was removed from this device. Ask for the asset again.")
+                    "The asset's file was removed from this device. Request the asset again.")
             }
         }
         return assets?.assets ?? []

@@ -54,21 +54,22 @@ extension CloudCache {
         return await fetchedCount() == before ? .noData : .newData
     }
 
-    /// Whether a notification is about one of the databases.
+    /// Whether a notification is about one of the cache's databases.
     public func isAbout(_ notification: CKNotification) -> Bool {
         databases.contains { $0.driver.remote.hint(of: notification) != nil }
     }
 
     /// Syncs now, for a bounded time: in a background task, or before the app is suspended.
     ///
-    /// When the time is over, an unfinished operation is cancelled, unless the loop runs; it is repeated later.
+    /// When the time is over, an unfinished operation is cancelled unless the loop runs, and repeated later.
     ///
     /// - Parameter seconds: how long it may take.
     /// - Throws: ``CacheError`` `timedOut`, and what ``sync()`` throws. Nothing is lost by any of them.
     public func sync(within seconds: Double) async throws {
         let late = CacheError(
-            .timedOut, "The time was over before all was synced; nothing is lost. Sync again later."
-        )
+            .timedOut,
+            "The time limit was reached before everything was synced; nothing is lost. Sync again"
+                + " later.")
         try migrateRecords()
         do {
             try await world.withTimeout(seconds: seconds, throwing: late) { [turn] in

@@ -6,8 +6,8 @@ import Synchronization
     import Network
 #endif
 
-/// Reports when the system's network may have come back: by NWPathMonitor on Apple's platforms, by
-/// the kernel's netlink on Linux. Elsewhere it reports nothing, and the loop retries at intervals.
+/// Reports when the system's network may be available again: by NWPathMonitor on Apple's platforms, by the kernel's
+/// netlink on Linux. Elsewhere it reports nothing, and the loop retries at intervals.
 final class NetworkWatch: Sendable {
     #if canImport(Network)
         private let monitor = NWPathMonitor()

@@ -13,8 +13,8 @@ extension CloudCache {
     ///   fields if it has been created again elsewhere.
     /// * `recordsMissing`: the records are created again, except those that exist again already.
     ///
-    /// * `fileDamaged`: the unsent changes are queued again. Deletions need the records, so before
-    ///   the first sync of the new file the report stays, and must be restored once more.
+    /// * `fileDamaged`: the unsent changes are queued again. Deletions need the records, so before the first sync of
+    ///   the new file the report stays, and must be restored again.
     ///
     /// The new edit is later than the edits that it replaces, so it wins. Calling it again for the same report
     /// changes nothing. Works offline.
@@ -37,7 +37,7 @@ extension CloudCache {
         switch report.event {
         case .fileDamaged(_, let saves, let deleted, _):
             let store = try database(report.scope).store
-            // What the service has is migrated when it is here again.
+            // The service's version is migrated when it is fetched again.
             edits = try saves.map { save in
                 let lost = try RecordSnapshot(save)
                 let isNew = try lost.system == nil && snapshot(lost.id, in: report.scope) == nil
@@ -59,7 +59,7 @@ extension CloudCache {
             }
         default:
             throw CacheError(
-                .nothingToRestore, "The report has no values to put back. Acknowledge it.")
+                .nothingToRestore, "The report has no values to restore. Acknowledge it.")
         }
         try save(edits, deleting: deletions, in: report.scope)
         // A record that is not here can be deleted after it has been fetched.
@@ -71,7 +71,7 @@ extension CloudCache {
         return edits.map { CKRecord.ID($0.id) }
     }
 
-    /// The edit that brings an overruled record's values back, in the form that this app writes: the report may be older.
+    /// The edit that restores an overruled record's values, in the form that this app writes: the report may be older.
     ///
     /// - Parameter kept: what overruled it; nil if nothing did.
     private func edit(
@@ -90,7 +90,7 @@ extension CloudCache {
         let with = store.migrated(lost)
         var changed = Set(keys)
         if let kept = try kept.map({ try RecordSnapshot($0) }) {
-            // Only what the overruled values make of a record is theirs.
+            // Only changes that result from the overruled values belong to the edit.
             var without = lost
             for key in keys { without.replace(key, from: kept) }
             without = store.migrated(without)

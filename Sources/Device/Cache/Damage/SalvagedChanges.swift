@@ -53,7 +53,7 @@ struct SalvagedChanges {
         flags = Self.values(
             "SELECT 0, name, value FROM flag WHERE database = 0", database
         ) { (name: try $0.decode(atIndex: 1), value: try $0.decode(atIndex: 2)) }
-        // Others are of tables that the new file does not have, as the declared types.
+        // Other flags belong to tables that the new file does not have, such as those of the declared types.
         .filter { CacheFlag(rawValue: $0.name)?.isOfFile == true }
         checkOwner()
         encryptedFields = Self.values("SELECT type, key FROM encryptedField", database) {
@@ -97,7 +97,7 @@ struct SalvagedChanges {
         }
     }
 
-    /// Keeps of the two texts with the user's name the one that is whole.
+    /// Keeps the undamaged one of the two texts with the user's name.
     private mutating func checkOwner() {
         let (name, check) = (CacheFlag.userRecordName.rawValue, CacheFlag.userCheck.rawValue)
         let owner = OwnerCheck.owner(
@@ -148,7 +148,7 @@ struct SalvagedChanges {
         }
     }
 
-    /// What the rows of a query say. Rows that cannot be decoded are left out; they are no reason to lose others.
+    /// The values in the rows of a query. Rows that cannot be decoded are left out; the others are still returned.
     private static func values<Value>(
         _ sql: String, by key: String? = nil, _ database: Database,
         _ value: (Row) throws -> Value
@@ -157,7 +157,7 @@ struct SalvagedChanges {
             do {
                 return try value(row)
             } catch {
-                // As above.
+                // The row is left out, for the reason given above.
                 return nil
             }
         }

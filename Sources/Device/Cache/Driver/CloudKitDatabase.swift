@@ -61,7 +61,7 @@ struct CloudKitDatabase: RemoteDatabase {
                     let found = try await database.subscription(for: subscriptionID)
                     if found is CKDatabaseSubscription { return false }
                 } catch let error as CKError where error.code == .unknownItem {
-                    // Somebody deleted it.
+                    // The zone was deleted.
                 }
             }
             let subscription = CKDatabaseSubscription(subscriptionID: subscriptionID)
@@ -254,7 +254,8 @@ extension CloudKitDatabase {
         database.hint(of: notification)
     }
 
-    /// As ``translating(_:)``, for what changes something: where nobody can say whether that was done, the answer is lost.
+    /// Like ``translating(_:)``, for requests that change something: if it is unknown whether the change was made, the
+    /// answer counts as lost.
     private func changing<Answer: Sendable>(
         _ body: () async throws -> Answer
     ) async throws -> Answer {

@@ -21,7 +21,7 @@ struct PageQuestion: Hashable, Sendable {
         return next
     }
 
-    /// Whether both request the same changes, whatever the page size.
+    /// Whether both request the same changes, regardless of the page size.
     func isSame(as other: PageQuestion) -> Bool {
         var same = other
         same.limit = limit

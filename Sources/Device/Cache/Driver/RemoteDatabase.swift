@@ -17,19 +17,20 @@ package protocol RemoteDatabase: Sendable {
     /// The framework's database, for requests that bypass the cache; nil if there is none.
     var cloudDatabase: CKDatabase? { get }
 
-    /// Whether somebody is signed in on this device, without a request to the service.
+    /// Whether a user is signed in on this device, without a request to the service.
     var hasAccount: Bool { get }
 
     /// A stream with an element whenever the account may have changed.
     func accountChanges() -> AsyncStream<Void>
 
-    /// The name of this device, or of this process where it has none, in requests.
+    /// The name of this device, or of this process if it has none, in requests.
     var deviceID: String { get }
 
     /// Creates and deletes zones; returns the outcome of each, nil for success.
     ///
     /// - Parameters:
-    ///   - generations: which of the zones of their names are to be deleted; the others whichever they are.
+    ///   - generations: the generations of the zones to delete; a zone without one is deleted regardless of its
+    ///     generation.
     ///   - operationID: an identifier for ``cancel(_:)``.
     func modifyZones(
         create: [ZoneID], delete: [ZoneID], generations: [ZoneID: Int64], operationID: String
@@ -37,7 +38,7 @@ package protocol RemoteDatabase: Sendable {
 
     /// Saves a silent subscription for the whole database.
     ///
-    /// - Parameter wasSaved: whether it was saved before; then it is only if it is missing.
+    /// - Parameter wasSaved: whether it was saved before; then it is saved only if it is missing.
     /// - Returns: whether it was missing.
     func saveSubscription(wasSaved: Bool) async throws -> Bool
 
@@ -49,7 +50,7 @@ package protocol RemoteDatabase: Sendable {
         _ changes: [OutgoingChange], isAtomic: Bool, operationID: String
     ) async throws -> [OutgoingAnswer]
 
-    /// Has requests that were not answered never carried out, should they still arrive.
+    /// Cancels requests that were not answered, so that they have no effect if they still arrive.
     func cancel(_ operations: [UnansweredOperation]) async throws
 
     /// The service's records, in the same order; nil for one that does not exist.
@@ -63,8 +64,8 @@ package protocol RemoteDatabase: Sendable {
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage
 
-    /// As above, but the token counts as expired if the service has lost the state of one of these
-    /// other tokens, which it returned when zones were created or deleted.
+    /// One page of the zones that changed since a token, where the token also counts as expired if the service has lost
+    /// the state of one of these other tokens, which it returned when zones were created or deleted.
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage
@@ -77,8 +78,8 @@ package protocol RemoteDatabase: Sendable {
         _ zone: ZoneID, since token: String?, knowing tags: [String], limit: Int?
     ) async throws -> ZonePage
 
-    /// As above, but a fetch from the beginning, with all its pages, reports only records that were
-    /// deleted after a version of the zone.
+    /// One page of the changes in a zone; a fetch from the beginning, with all its pages, reports only deletions after
+    /// a version of the zone.
     func zoneChanges(
         _ zone: ZoneID, since token: String?, deletionsAfter version: Int64?,
         knowing tags: [String], limit: Int?
@@ -142,7 +143,7 @@ extension RemoteDatabase {
 
 extension SyncFailure {
     fileprivate static let noAssets = SyncFailure(
-        .assetNotAvailable, message: "This database carries no assets.")
+        .assetNotAvailable, message: "This database does not support assets.")
 }
 
 /// The file of an asset with the data needed to upload it.
@@ -188,14 +189,14 @@ package struct ZoneOutcomes: Sendable {
     }
 }
 
-/// A pending change with the data needed to send it.
+/// A pending change, with the data needed to send it.
 package struct OutgoingChange: Sendable {
     package var change: PendingChange
     /// The record as this device has it; nil for a deletion.
     package var client: RecordSnapshot?
     /// The service's last known record; nil if it has none.
     package var base: RecordSnapshot?
-    /// Identifies the change, also among changes of the same record after its zone was deleted.
+    /// The identifier of the change, also unique among changes of the same record after its zone was deleted.
     package var sequence: Int64
     /// Proofs of the uploads of the record's assets, by checksum.
     package var receipts: [String: String] = [:]
@@ -204,8 +205,8 @@ package struct OutgoingChange: Sendable {
     /// Whether this deletes the former record of a name whose new record is saved next.
     package var isOfFormer = false
 
-    /// What the changed fields are those since, where none can be replaced as a whole: with ``isWhole`` all that the record
-    /// has but for files, and what was removed.
+    /// The record relative to which changed fields are sent. With ``isWhole``, all of the record's fields except files
+    /// count as changed, and so do removed fields.
     var sentBase: RecordSnapshot? {
         guard isWhole, let base, let client else { return base }
         return RecordSnapshot(
@@ -306,7 +307,7 @@ package struct ZonePage: Sendable {
 
 /// Why a zone was deleted.
 public enum ZoneDeletionReason: Hashable, Sendable {
-    /// Somebody deleted it.
+    /// A client deleted it.
     case deleted
     /// The person removed the app's data in the settings.
     case purged

@@ -7,7 +7,7 @@ extension SyncDriver {
         SentOperation(id: world.makeUUID().uuidString, deviceID: remote.deviceID)
     }
 
-    /// Cancels the requests that were not answered: what is fetched from now on stays true of them.
+    /// Cancels the requests that were not answered, so that they cannot change what is fetched from now on.
     func cancelUnanswered() async throws {
         while true {
             let operations = try store.unansweredOperations()
@@ -15,7 +15,7 @@ extension SyncDriver {
             do {
                 try await remote.cancel(operations)
             } catch let failure as SyncFailure where failure.forbidsCancelling {
-                // Better than to sync no more: what comes late is carried out, as at a service that knows no cancelling.
+                // Syncing continues: late requests are then carried out, as with a service that has no cancellation.
                 log.note(.warning, "not cancelled", ["code": "\(failure.code)"])
             }
             try store.endOperations(operations.map(\.id))

@@ -13,7 +13,7 @@ extension SyncDriver {
 
     private func performHeard(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
-        // Of a request that changes something.
+        // The identifier of a request that changes something.
         var operationID: String?
         if case .fetchZoneChanges = operation {} else { dropPageAhead() }
         do {
@@ -134,8 +134,8 @@ extension SyncDriver {
         return outcomes
     }
 
-    /// Of zones that were to be deleted, those that still are. The app may have saved into an emptied one since, also while a
-    /// request waited for the network.
+    /// The zones that are still to be deleted. The app may have saved into an emptied one since, also while a request
+    /// waited for the network.
     private func stillToDelete(_ zones: [ZoneID]) throws -> [ZoneID] {
         try zones.filter { zone in
             let state = try store.state(of: zone)
@@ -146,7 +146,7 @@ extension SyncDriver {
         }
     }
 
-    /// Of zones that are deleted because they came back and were emptied, those in which somebody has saved since.
+    /// The zones that reappeared and were emptied but are not deleted, because another client has saved into them.
     private func emptiedZonesInUse(of zones: [ZoneID]) async throws -> Set<ZoneID> {
         var inUse: Set<ZoneID> = []
         for (zone, token) in try store.emptied(of: zones) {
@@ -189,7 +189,7 @@ extension SyncDriver {
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
         try absorbBacklog()
-        // The app asked for all zones, or for the end of all, and only a full answer names them.
+        // The app requested all zones, or the deletion of all, and only a full answer names them.
         if start != nil, try store.databaseToken() == nil { session.notified(of: nil) }
         operationNotes["zones"] = "\(all.changed.count)"
         operationNotes["deletedZones"] = "\(all.deleted.count)"
@@ -272,7 +272,7 @@ extension SyncDriver {
     /// Updates the session with the outcome of changes, and stores it.
     /// - Parameters:
     ///   - wereSent: see `CacheStore.confirm(_:_:_:wereSent:operationID:)`.
-    ///   - operationID: see there too.
+    ///   - operationID: see there.
     func finish(
         _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], wereSent: Bool = true,
         operationID: String? = nil

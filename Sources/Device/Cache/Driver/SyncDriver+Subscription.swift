@@ -2,7 +2,7 @@ import StratusRecords
 import StratusSync
 
 extension SyncDriver {
-    /// Saves the database's subscription, or looks whether it is still there.
+    /// Saves the database's subscription, or checks that it still exists.
     func saveSubscription() async throws {
         let wasSaved = try store.isSubscriptionSaved()
         do {
@@ -11,7 +11,7 @@ extension SyncDriver {
                 return session.subscriptionSaved(at: now)
             }
         } catch let failure as SyncFailure where wasSaved && !failure.isTransient {
-            // It may be there. Better than to sync no more; the next look comes in a while.
+            // Syncing continues, because the subscription may exist; it is checked again later.
             log.note(.warning, "subscription not found out", ["code": "\(failure.code)"])
         }
         session.subscriptionFound(at: now)

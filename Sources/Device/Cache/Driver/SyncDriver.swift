@@ -42,7 +42,7 @@ actor SyncDriver {
     var operationNotes: [String: String] = [:]
     /// The number of the service's changes stored since the process began.
     private(set) var fetchedCount = 0
-    /// `fetchedCount` when the loop last rested.
+    /// The value of `fetchedCount` when the loop last rested.
     private var restedCount = 0
 
     init(
@@ -311,7 +311,7 @@ actor SyncDriver {
         return session.hasWork
     }
 
-    /// Why not everything is synced although the loop has nothing left to do.
+    /// Why some changes are not synced although the loop has nothing left to do.
     private var reasonForRest: CacheError? {
         guard session.isEnabled else {
             return CacheError(.disabled, "Syncing is turned off. Turn it on first.")

@@ -70,7 +70,7 @@ actor SyncTurn {
         giveBackIfIdle()
     }
 
-    /// Syncs, or asks the process that holds the lock to sync.
+    /// Syncs, or asks the process that holds the lock to do so.
     func sync() async throws {
         syncCount += 1
         defer {

@@ -5,7 +5,7 @@ import StratusRecords
 import StratusSync
 import StratusSyncEngine
 
-/// The rows of a database that a sync engine of the app keeps in step; see ``EngineStore``.
+/// The rows of a database that the app's sync engine keeps up to date; see ``EngineStore``.
 extension CacheStore {
     private static let stateName = "engineState"
 
@@ -32,9 +32,9 @@ extension CacheStore {
         }
     }
 
-    /// Zones that came and went; the tokens are the engine's.
+    /// Applies created and deleted zones that the engine fetched; the engine keeps the tokens.
     ///
-    /// - Parameter doubted: as of ``apply(_:isFull:doubted:)``.
+    /// - Parameter doubted: as in ``apply(_:isFull:doubted:)``.
     func applyFromEngine(
         changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)], doubted: [ZoneID] = []
     ) throws -> CacheOutcome {
@@ -43,16 +43,16 @@ extension CacheStore {
         return try apply(page, isFull: false, doubted: doubted).outcome
     }
 
-    /// Records that came and went. The engine may tell of them before it tells of their zone.
+    /// Applies saved and deleted records that the engine fetched. The engine may report them before their zone.
     func applyFromEngine(_ page: ZonePage, of zone: ZoneID) throws -> CacheOutcome {
         if try !isFetched(zone) { _ = try applyFromEngine(changed: [zone], deleted: []) }
         return try apply(page, of: zone)
     }
 
-    /// All of a zone is fetched anew: what that does not bring is gone.
+    /// Begins a full fetch of a zone: records that it does not contain no longer exist.
     func beginFetchFromEngine(_ zone: ZoneID) throws {
         if try !isFetched(zone) { _ = try applyFromEngine(changed: [zone], deleted: []) }
-        // As a first fetch: what this device made and others deleted is named by the service.
+        // Treated as a first fetch, in which the service names records that this device created and others deleted.
         try file.write { database in
             try database.execute(
                 sql: """
@@ -62,13 +62,14 @@ extension CacheStore {
         }
     }
 
-    /// The zone's changes were fetched to their end.
+    /// Ends a fetch of the zone's changes, all of which have arrived.
     func endFetchFromEngine(_ zone: ZoneID) throws -> CacheOutcome {
         guard try isFetched(zone) else { return CacheOutcome() }
         return try apply(ZonePage(token: "", moreComing: false), of: zone)
     }
 
-    /// What was sent without an answer into a zone that is not there did not stay, and no record that was deleted in it.
+    /// Notes that a zone is missing: changes that were sent into it without an answer did not stay, and neither did
+    /// records that were deleted in it.
     func heardOfMissing(_ zone: ZoneID) throws {
         try file.write { database in
             guard let row = try self.zone(zone, database) else { return }
@@ -92,12 +93,12 @@ extension CacheStore {
         }
     }
 
-    /// Whether the service has lost history of the database, and not all of it was fetched since.
+    /// Whether the service has lost history of the database, and not all of the database was fetched since.
     func isDatabaseTokenExpired() throws -> Bool {
         try read { try flag(CacheFlag.isDatabaseTokenExpired, $0) != nil }
     }
 
-    /// The zones whose changes are waited for by what is to be sent.
+    /// The zones whose changes must be fetched before pending changes can be sent.
     func zonesAwaited() throws -> [ZoneID] {
         try read { database in
             let unanswered = Set(try zonesWithUnanswered(database))
@@ -107,15 +108,15 @@ extension CacheStore {
                         (SELECT zone FROM pending WHERE rounds > 0 OR isSentAgain) ORDER BY id
                     """, database
             ).filter { try !unanswered.contains($0.id) && ($0.isNew || isAwaited($0, database)) }
-            // What is held waits for a newer app, whatever is fetched.
+            // Zones that are held wait for a newer app; fetching does not change that.
             return try (unanswered.sorted { $0.name < $1.name } + others.map(\.id))
                 .filter { try zone($0, database).map { !isHeld($0) } ?? false }
         }
     }
 
-    /// The changes that wait for these records, as many as fit a batch, marked as under way, what a record needs
-    /// before it; and which of them have none. What ``isUnanswered`` stays, and what needs it; and so do deletions that
-    /// would take along what was moved away, or they are set aside: see ``Departures``.
+    /// The pending changes of these records, marked as being sent: as many as fit a batch, each after those that it
+    /// needs; and the records that have none. Changes that are ``isUnanswered`` wait, and so do changes that need them.
+    /// Deletions that would delete moved records too wait or are set aside; see ``Departures``.
     func outgoing(
         _ ids: [RecordID], itemLimit: Int, bytesLimit: Int
     ) throws -> (batch: [OutgoingChange], stale: [RecordID], outcome: CacheOutcome) {
@@ -166,21 +167,22 @@ extension CacheStore {
         return (row, zone)
     }
 
-    /// What the engine may send now; nil where it waits.
+    /// The change that the engine may send now; nil if it must wait.
     private func engineChange(
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
-        // It waits for a newer app, or apart, with its zone; or for the zone's changes.
+        // It waits with its zone, for a newer app or because the zone is detached, or it waits for the zone's changes.
         if try isHeld(zone) || zone.state == .detached || waitsForChanges(row, zone, database) {
             return nil
         }
-        // Its files are not at the service, and only the cache's own syncing uploads them.
+        // Its files are not at the service; only the cache's own syncing uploads them.
         if try waitsForUpload(row, database) { return nil }
         return try outgoing(row, zone, database)
     }
 
-    /// Whether a change must wait until its zone's changes were fetched: also one that was refused as its record is
-    /// missing, and one into a zone that is made anew, where others may have deleted what they sent again.
+    /// Whether a change must wait until its zone's changes are fetched. This includes a change that was refused because
+    /// its record is missing, and one into a zone that is created again, where other devices may have deleted what they
+    /// sent again.
     private func waitsForChanges(
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
@@ -189,7 +191,8 @@ extension CacheStore {
         return try row.change.conflictRounds > 0 && isAwaited(zone, database)
     }
 
-    /// What waits for each of these records, and their zones that the service has not.
+    /// The kind of the pending change of each of these records, and those of their zones that the service does not
+    /// have.
     func pendingKinds(
         _ ids: [RecordID]
     ) throws -> (kinds: [RecordID: PendingChange.Kind], wantedZones: [ZoneID]) {

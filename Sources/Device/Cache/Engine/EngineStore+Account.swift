@@ -1,17 +1,18 @@
 import StratusClient
 import StratusSyncEngine
 
-/// The file is one user's: what another one has is not written into it, and nothing of it is sent to them.
+/// Keeps the file to one user: data of another user is not written into it, and nothing in it is sent to them.
 extension EngineStore {
     var isHalted: Bool { state.withLock { $0.halt != nil } }
 
-    /// The engine has begun anew with another user, or with none, and knows nothing that was pending.
+    /// Handles a change of the account: the engine has started again with another user, or with none, and its pending
+    /// changes are gone.
     func accountChanged(
         _ change: CKSyncEngine.Event.AccountChange.ChangeType, _ engine: CKSyncEngine
     ) throws {
         switch change {
         case .signIn(let current): try signedIn(current, engine)
-        // A file of which nobody said whose it is was theirs.
+        // A file without a user belonged to them.
         case .signOut(let previous): _ = try store.claim(for: previous.recordName)
         case .switchAccounts(let previous, let current):
             _ = try store.claim(for: previous.recordName)
@@ -24,7 +25,7 @@ extension EngineStore {
         try resume(engine)
     }
 
-    /// Looks whose the file is; nothing is synced with anybody else.
+    /// Checks that the file belongs to the user who is signed in; nothing is synced with another user.
     func claim() throws {
         guard let user = state.withLock({ $0.userRecordName }) else { return }
         let isTheirs = try store.claim(for: user)
@@ -33,12 +34,13 @@ extension EngineStore {
             ? nil
             : CacheError(
                 .halted,
-                "The file belongs to another user than the one who is signed in. Open another file.",
+                "The file belongs to a user other than the one who is signed in. Open another"
+                    + " file.",
                 haltReason: store.isMadeByNobody() ? .unclaimedRecords : .otherAccount)
         state.withLock { $0.halt = halt }
     }
 
-    /// Takes back what the engine was to do before it looked who is signed in.
+    /// Removes the changes that the engine had pending before it checked who is signed in.
     func withdraw(from engine: CKSyncEngine) throws {
         let backlog = try store.backlog()
         engine.state.remove(

@@ -3,7 +3,7 @@ import StratusRecords
 import StratusSync
 import StratusSyncEngine
 
-/// What the engine tells, written down.
+/// Stores the events of the engine.
 extension EngineStore {
     func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) throws {
         switch event {
@@ -31,7 +31,7 @@ extension EngineStore {
         }
     }
 
-    /// Zones that are missing though nobody is known to have deleted them are made again, with what is here of them.
+    /// Missing zones without a known deletion are created again, with their records on this device.
     private func fetched(
         _ changes: CKSyncEngine.Event.FetchedDatabaseChanges, _ engine: CKSyncEngine
     ) throws {
@@ -72,7 +72,7 @@ extension EngineStore {
         }
     }
 
-    /// Without its token the engine tells what is there, and not what was deleted: the store compares.
+    /// Without a token the engine reports the existing records and no deletions, so the store compares.
     private func beginFetch(of zone: ZoneID, _ engine: CKSyncEngine) throws {
         guard let fetch = engine.state.fetchFromBeginning(of: zone),
             state.withLock({ $0.fetches[zone] != fetch })
@@ -92,7 +92,7 @@ extension EngineStore {
             try beginFetch(of: zone, engine)
             cache.observers.tell(try store.endFetchFromEngine(zone))
             forgetDoubts([zone])
-            // What was lost is to be sent again.
+            // Lost records are sent again.
             try addMissing(in: zone, engine)
         case .zoneNotFound, .userDeletedZone:
             try store.heardOfMissing(zone)
@@ -103,20 +103,20 @@ extension EngineStore {
         try refresh(unanswered, engine)
     }
 
-    /// A zone is missing: the database's changes tell whether somebody deleted it.
+    /// Handles a missing zone: the database's changes show whether it was deleted.
     private func doubt(_ zone: ZoneID, _ engine: CKSyncEngine) {
         let count = engine.state.databaseFetchCount
         state.withLock { $0.zonesInDoubt[zone] = count }
     }
 
-    /// These zones are there, or are known to be deleted.
+    /// Ends the doubt about zones that exist, or that are known to be deleted.
     private func forgetDoubts(_ zones: [ZoneID]) {
         state.withLock { state in
             for zone in zones { state.zonesInDoubt[zone] = nil }
         }
     }
 
-    /// A missing zone that nobody is known to have deleted is made again, with what is here of it.
+    /// Creates each missing zone without a known deletion again, with its records on this device.
     private func decideDoubts(_ engine: CKSyncEngine) throws {
         let count = engine.state.databaseFetchCount
         let doubted = state.withLock { state in
@@ -126,12 +126,12 @@ extension EngineStore {
         }
         guard !doubted.isEmpty else { return }
         cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
-        // The zone that is made again is fetched from its beginning.
+        // A zone that is created again is fetched from its beginning.
         for zone in doubted { engine.state.forget(zone) }
         try refresh(try doubted.flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
-    /// Tells the engine of what waits in a zone, as far as it has not heard of it.
+    /// Adds the pending changes of a zone that the engine does not have yet.
     private func addMissing(in zone: ZoneID, _ engine: CKSyncEngine) throws {
         let ids = try store.pendingIDs(in: zone)
         guard !ids.isEmpty else { return }
@@ -185,7 +185,7 @@ extension EngineStore {
         try refresh(ids, engine)
     }
 
-    /// What becomes of an item that failed; what may pass waits in the queue.
+    /// Decides what happens to an item that failed; after a transient failure it waits in the queue.
     private func verdict(on action: RecoveryAction, _ failure: SyncFailure) -> ItemVerdict {
         switch action {
         case .resolveConflict: .conflict

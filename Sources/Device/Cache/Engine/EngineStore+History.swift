@@ -1,9 +1,9 @@
 import StratusRecords
 import StratusSyncEngine
 
-/// What a restore of the service lost is found as by the cache's own syncing.
+/// Finds what a restore of the service lost, as the cache's own syncing does.
 ///
-/// Where the file cannot be read, no newer state of the engine is kept.
+/// If the file cannot be read, no newer state of the engine is kept.
 extension EngineStore: ServiceHistory {
     package func knownChangeTags(of zone: ZoneID) -> [String] {
         attempt { try store.sentTags(of: zone) } ?? []
@@ -17,7 +17,7 @@ extension EngineStore: ServiceHistory {
     }
 
     package func noteExpiry(of zone: ZoneID?, lastIntactVersion version: Int64?) -> Bool {
-        // Another user's engine has nothing to do with this file.
+        // The engine of another user does not use this file.
         if isHalted { return true }
         let noted: Void? = attempt {
             if let zone {
@@ -29,7 +29,7 @@ extension EngineStore: ServiceHistory {
         return noted != nil
     }
 
-    /// Nil too while another user than the file's is signed in.
+    /// Runs a body; nil if it fails, or while another user than the file's is signed in.
     private func attempt<Value>(_ body: () throws -> Value) -> Value? {
         guard !isHalted else { return nil }
         do {

@@ -6,18 +6,17 @@ import Synchronization
 
 /// A `CloudCache` as the store of an app that has a `CKSyncEngine` of its own.
 ///
-/// The engine decides when to sync, and the app's delegate receives every event first. The store keeps the
-/// records, the pending changes and the engine's state in the cache's file, and decides conflicts. Reading,
-/// queries, observation, reports and diagnostics are the cache's. Do not call `start()` or `sync()` of that
-/// cache.
+/// The engine decides when to sync, and the app's delegate receives every event first. The store keeps the records, the
+/// pending changes and the engine's state in the cache's file, and resolves conflicts. Use the cache for reading,
+/// queries, observation, reports and diagnostics. Do not call `start()` or `sync()` of that cache.
 ///
-/// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's
-/// changes, which the store asks of it: another device may have deleted the record since, or created it again.
-/// So is a change that was refused because its record is missing: a restore of the service may have lost it. What it lost
-/// is sent again and reported; a zone that was deleted and is back stays, empty.
-/// A record that is created with the name of a deleted one is saved only after that deletion was sent and fetched.
-/// Changes of records in a missing zone are held back too, until the database's changes show whether
-/// somebody deleted the zone. An engine that is not automatic fetches with its next `fetchChanges()`.
+/// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's changes,
+/// which the store requests: another device may have deleted the record since, or created it again. A change that was
+/// refused because its record is missing is held back too: a restore of the service may have lost the record. Lost
+/// records are sent again and reported; a deleted zone that a restore brought back stays, empty. A record that is
+/// created with the name of a deleted one is saved only after that deletion was sent and fetched. Changes of records in
+/// a missing zone are held back too, until the database's changes show whether the zone was deleted. An engine that is
+/// not automatic fetches with its next `fetchChanges()`.
 ///
 /// ```swift
 /// func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
@@ -32,7 +31,7 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It is a `CKSyncEngineDelegate` itself, for an app that has nothing to add.
+/// The store is itself a `CKSyncEngineDelegate`, for an app that has nothing to add.
 public final class EngineStore: CKSyncEngineDelegate {
     /// The cache that stores the records and the engine's state; read, query and observe it.
     public let cache: CloudCache
@@ -40,23 +39,23 @@ public final class EngineStore: CKSyncEngineDelegate {
     let state = Mutex(State())
 
     struct State {
-        /// What the engine is sending, by record.
+        /// The changes that the engine is sending, by record.
         var sent: [RecordID: OutgoingChange] = [:]
         /// The fetches from the beginning that were begun here, by zone.
         var fetches: [ZoneID: Int] = [:]
-        /// Zones that were missing, with the number of the database's fetches before.
+        /// Zones that were missing, with the number of database fetches before that.
         var zonesInDoubt: [ZoneID: Int] = [:]
-        /// Why something of the service's could not be written: then no newer state of the engine is kept,
-        /// so that the next start fetches it again.
+        /// Why data from the service could not be written; then no newer state of the engine is kept, so that the next
+        /// start fetches the data again.
         var failure: (any Error)?
-        /// Who is signed in, as far as the engine told.
+        /// The user who is signed in, as far as the engine has reported.
         var userRecordName: String?
-        /// Why nothing is synced with them.
+        /// Why nothing is synced with this user.
         var halt: CacheError?
     }
 
     /// - Parameters:
-    ///   - cache: one that is not syncing by itself.
+    ///   - cache: a cache that does not sync by itself.
     ///   - scope: the engine's database.
     /// - Throws: ``CacheError`` `invalidDatabase`.
     public init(_ cache: CloudCache, in scope: CKDatabase.Scope = .private) throws {
@@ -71,12 +70,12 @@ public final class EngineStore: CKSyncEngineDelegate {
         try store.engineState()
     }
 
-    /// Why something could not be written, as with a full disk. Until the app makes a new engine with
-    /// ``stateSerialization()``, what came since may be missing here; nothing is lost. `CacheError.halted` with the reason
-    /// `otherAccount` while another user than the file's is signed in: nothing is sent then, and nothing written.
+    /// Why something could not be written, such as because of a full disk. Until the app makes a new engine with
+    /// ``stateSerialization()``, changes received since may be missing here; nothing is lost. `CacheError.halted` with
+    /// the reason `otherAccount` while another user than the file's is signed in: then nothing is sent or written.
     public var failure: (any Error)? { state.withLock { $0.failure ?? $0.halt } }
 
-    /// Saves records and deletes others, here at once, and lets the engine send them.
+    /// Saves records and deletes others, here at once, and has the engine send them.
     ///
     /// - Throws: as `CloudCache.save(_:deleting:in:)`; `unsupportedValue` for a new file of an asset, which only the
     ///   cache's own syncing uploads.
@@ -90,8 +89,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         try refresh(records.map { RecordID($0.recordID) } + ids.map { RecordID($0) }, engine)
     }
 
-    /// Tells the engine about everything that waits in the cache. Call it after opening both, after the cache
-    /// was given zones to create or delete, and after its records were adopted.
+    /// Tells the engine about all pending changes in the cache. Call it after opening both, after creating or deleting
+    /// zones with the cache, and after adopting its records.
     ///
     /// - Throws: SQLite's error.
     public func resume(_ engine: CKSyncEngine) throws {
@@ -118,7 +117,7 @@ public final class EngineStore: CKSyncEngineDelegate {
             try handle(event, syncEngine)
             if case .willFetchChanges = event {
                 try await askForChanges(syncEngine)
-                // What was acknowledged and not fetched, the service may have lost since.
+                // The service may have lost saves that it acknowledged and that were not fetched since.
                 for zone in try store.zonesWithSentTags() { await syncEngine.fetchSoon(zone) }
             }
         } catch {
@@ -126,7 +125,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         }
     }
 
-    /// Notes that something of the engine's was not written.
+    /// Notes that data of the engine could not be written.
     func failed(_ error: any Error) {
         store.file.noteDamage(error)
         CacheLog(file: store.file, scope: store.scope, world: store.world)
@@ -163,7 +162,8 @@ public final class EngineStore: CKSyncEngineDelegate {
                     try $0.client?.record(changedSince: $0.sentBase)
                 },
                 recordIDsToDelete: deletions.map { CKRecord.ID($0.change.id) })
-            // What others edited, or made under the name since, is decided first, as by the cache alone.
+            // A tag keeps records that were edited or created again elsewhere since: the conflict is resolved first, as
+            // by the cache alone.
             for item in deletions {
                 answer.deletionTags[CKRecord.ID(item.change.id)] = item.base?.system?.changeTag
             }
@@ -174,7 +174,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         }
     }
 
-    /// A batch without an event of the engine was too large, and did not arrive: it asks for a smaller one.
+    /// Notes a batch without an event of the engine: it was too large and did not arrive, and the engine requests a
+    /// smaller one.
     private func noteUnsent() throws {
         let unsent = state.withLock { state in
             defer { state.sent = [:] }
@@ -183,8 +184,9 @@ public final class EngineStore: CKSyncEngineDelegate {
         try store.noteFailure(of: unsent, SyncFailure(.limitExceeded))
     }
 
-    /// What may have arrived, and was deleted elsewhere since, is not sent again before the zone's changes have told of
-    /// it, and nothing into a zone that is missing before the database's have; the cache has the same rules.
+    /// Has the engine fetch changes that pending ones wait for. A change that may have arrived is not sent again before
+    /// the zone's changes were fetched, because the record may have been deleted since; nothing is sent into a missing
+    /// zone before the database's changes were fetched. The cache has the same rules.
     private func askForChanges(_ engine: CKSyncEngine) async throws {
         if state.withLock({ !$0.zonesInDoubt.isEmpty }) { await engine.fetchSoon(nil) }
         for zone in try store.zonesAwaited() { await engine.fetchSoon(zone) }

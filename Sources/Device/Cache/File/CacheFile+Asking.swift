@@ -1,6 +1,6 @@
 import GRDB
 
-/// How a process asks the one that syncs to sync now, and hears how it went: through the file.
+/// Lets a process ask the one that syncs to sync now, and learn the outcome, through the file.
 extension CacheFile {
     private static let asked = "syncAsked"
     private static let answered = "syncAnswered"
@@ -18,7 +18,7 @@ extension CacheFile {
         }
     }
 
-    /// The question that has no answer yet; nil when there is none.
+    /// The question that is not answered yet; nil when there is none.
     func openQuestion() throws -> Int64? {
         try read { database in
             let asked = try number(Self.asked, database)
@@ -26,7 +26,7 @@ extension CacheFile {
         }
     }
 
-    /// - Parameter trouble: why not all is synced; empty when it is.
+    /// - Parameter trouble: why not everything is synced; empty if it is.
     func answerSync(_ number: Int64, trouble: String) throws {
         try write { database in
             try set(Self.answered, "\(number)", database)
@@ -34,7 +34,7 @@ extension CacheFile {
         }
     }
 
-    /// What was said to a question, or to a later one; nil while nothing was.
+    /// The answer to a question, or to a later one; nil while there is none.
     func answerToSync(_ number: Int64) throws -> String? {
         try read { database in
             guard try self.number(Self.answered, database) >= number else { return nil }

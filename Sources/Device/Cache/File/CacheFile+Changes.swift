@@ -4,18 +4,18 @@ import StratusClient
 import StratusRecords
 import StratusWire
 
-/// What one process did, for the others that have the file: a row for each transaction.
+/// Reports what one process did to the others that have the file: a row for each transaction.
 extension CacheFile {
-    /// Records that are kept in the rows at the most; who missed more looks at everything.
+    /// The maximum number of records kept in the rows; an observer that missed more reads everything.
     static let recordsKept: Int64 = 20_000
-    /// No row has such a number, unless it is damaged.
+    /// A number that no row reaches unless it is damaged.
     private static let endOfNumbers: Int64 = 1 << 60
 
-    /// What another process did in a database.
+    /// The changes that another process made in a database.
     struct ForeignChange {
         var scope: CKDatabase.Scope
         var ids: Set<RecordID>
-        /// Whether only what the service says of the records is new.
+        /// Whether only the system fields of the records changed.
         var isOfSystem = false
     }
 
@@ -25,7 +25,7 @@ extension CacheFile {
         var origin: Int64
         var scope: CKDatabase.Scope
         var isOfSystem: Bool
-        /// Nil where they were too many.
+        /// The changed records; nil if there were too many.
         var ids: Set<RecordID>?
 
         init(_ row: Row) throws {
@@ -49,10 +49,10 @@ extension CacheFile {
         }
     }
 
-    /// Notes what a transaction changed; without records, that there is something to do.
+    /// Notes what a transaction changed; without records, notes that there is something to do.
     ///
-    /// - Parameter isOfSystem: whether only what the service says of the records is new; such a row has its
-    ///   database below zero.
+    /// - Parameter isOfSystem: whether only the system fields of the records changed; such a row stores the database as
+    ///   a negative number.
     func noteChange(
         of ids: Set<RecordID>, in scope: CKDatabase.Scope, isOfSystem: Bool = false,
         _ database: Database
@@ -65,7 +65,7 @@ extension CacheFile {
         let id = last + max(1, Int64(ids.count))
         var content = JSONWriter(reservingBytes: 64 + ids.count * 48)
         if ids.count <= Self.recordsKept {
-            // A page has a great many, of one zone.
+            // A page has many records, all of one zone.
             let first = ids.first.flatMap { id in
                 ids.allSatisfy { $0.zoneID == id.zoneID } ? id.zoneID : nil
             }
@@ -94,15 +94,15 @@ extension CacheFile {
     }
 
     static func lastChange(in pool: any DatabaseReader) throws -> Int64 {
-        // One statement sees one moment without a transaction.
+        // A single statement reads one snapshot even without a transaction.
         try pool.unsafeRead {
             try Int64.fetchOne($0.cachedStatement(sql: "SELECT max(id) FROM change")) ?? 0
         }
     }
 
-    /// What other processes did since the last call; nil when they did nothing.
+    /// The changes of other processes since the last call; nil if there are none.
     func takeForeignChanges() throws -> [ForeignChange]? {
-        // One after the other, so that nothing is told twice.
+        // One call at a time, so that nothing is reported twice.
         try seenChange.withLock { seen in
             let (rows, oldest) = try read { database in
                 (
@@ -117,7 +117,8 @@ extension CacheFile {
                 )
             }
             guard let last = rows.last else { return nil }
-            // The oldest row may have followed on what was seen; a later one did not.
+            // If the oldest kept row is the first unseen one and does not follow the last seen row, rows between them
+            // were dropped.
             let hasGap = seen > 0 && rows.first?.id == oldest && oldest - 1 > seen
             seen = last.id
             var found: [ForeignChange] = []
@@ -139,7 +140,7 @@ extension CacheFile {
         }
     }
 
-    /// All records of a database, and those that were in it.
+    /// All records of a database, including deleted ones.
     private func everyID(in scope: CKDatabase.Scope) throws -> Set<RecordID> {
         try read { database in
             let rows = try Row.fetchAll(

@@ -4,7 +4,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Reports for the app: written with what they tell of, removed when the app has taken them.
+/// Reports for the app: written with the changes that they describe, and removed when the app has acknowledged them.
 extension CacheFile {
     func reports(after id: Int64, limit: Int) throws -> [CacheReport] {
         try read { database in
@@ -40,9 +40,9 @@ extension CacheFile {
 }
 
 extension CacheStore {
-    /// Writes down what the app must hear of, in the transaction that did it.
+    /// Stores what the app must be notified of, in the transaction that caused it.
     ///
-    /// What is a state, as a refusal is, takes the place of what was said of it before; a loss never does.
+    /// A report of a state, such as a refusal, replaces the former report of it; a report of a loss replaces none.
     func keepReports(of events: [CacheEvent], _ database: Database) throws {
         for event in events {
             guard let (kind, subject, content) = try StoredReport.parts(of: event) else { continue }
@@ -66,10 +66,10 @@ extension CacheStore {
         }
     }
 
-    /// Keeps what nobody takes from filling the device: beyond the settings' limits the oldest reports go,
-    /// and one says how many did.
+    /// Keeps reports that are never acknowledged from filling the device: beyond the settings' limits the oldest are
+    /// removed, and one report says how many were.
     private func dropOldReports(below last: Int64, _ database: Database) throws {
-        // Now and then: counting reads the table.
+        // Only now and then, because counting reads the whole table.
         guard last % Int64(max(1, reportLimits.count / 16)) == 0 else { return }
         var (count, bytes) = (0, 0)
         var cutoff: Int64?
@@ -101,7 +101,7 @@ extension CacheStore {
 }
 
 extension CacheFile {
-    /// The files of what is told stay until the app has taken it.
+    /// Keeps the files of a report's assets until the app has acknowledged it.
     func noteAssets(of event: CacheEvent, report: Int64, _ database: Database) throws {
         for record in event.records where !record.assetFields.isEmpty {
             try noteAssets(of: RecordSnapshot(record), report: report, database)

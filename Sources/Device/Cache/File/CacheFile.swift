@@ -5,33 +5,33 @@ import Synchronization
 
 /// The cache's file: one SQLite database with all cloud databases of one user.
 ///
-/// It has what they share: the connections, what the app encrypts, and the lock that says which process
+/// It has what they share: the connections, the names of encrypted fields, and the lock that decides which process
 /// syncs.
 final class CacheFile: Sendable {
     let path: String
-    /// Until the file is closed. Whoever reads holds it, and the last one who lets go closes it: GRDB's own
-    /// `close` ends the process of whoever is about to read.
+    /// The connections; nil once the file is closed. Each reader holds a reference, and releasing the last one closes
+    /// them: GRDB's own `close` would crash a process that is about to read.
     private let openPool: Mutex<(any DatabaseWriter)?>
     /// The fields that the app encrypts; see `CacheStore+Encryption.swift`.
     let encryptedKeys: Mutex<EncryptedKeys>
     let lock: CacheLock
     /// The files of assets.
     let assets: AssetFiles
-    /// Tells what this opening of the file did from what others do.
+    /// Identifies the changes of this instance, as opposed to those of other instances and processes.
     let origin: Int64
-    /// What happened and is not written yet; see `CacheLog`.
+    /// The events that are not written yet; see `CacheLog`.
     let events = Mutex<[LoggedEvent]>([])
-    /// The last change that observers heard of.
+    /// The last change that observers were notified of.
     let seenChange: Mutex<Int64>
-    /// Nil for a file on the disk.
+    /// The file in memory; nil for a file on disk.
     private let memory: MemoryCacheFile?
-    /// Where async calls wait for the file.
+    /// The queue on which async calls wait for the file.
     let disk: DiskQueue
-    /// The declared types, by the text that the file had of them last.
+    /// The declared types, with the text in the file from which they were read.
     let knownTypes = Mutex<(text: String, types: [String: IndexedType])>(("", [:]))
     /// The texts of queries whose statements the connections keep.
     let keptQueries = Mutex<Set<String>>([])
-    /// Sees to it that an app's own SQL stays with its own tables.
+    /// Restricts an app's own SQL to its own tables.
     let appStatements: AppStatements
     /// Rows that queries and observers have read.
     let rowsRead = Atomic<Int>(0)
@@ -86,12 +86,12 @@ final class CacheFile: Sendable {
         seenChange = Mutex(try Self.lastChange(in: pool))
     }
 
-    /// Reads what one moment had, and notes where SQLite finds the file damaged.
+    /// Reads one snapshot, and marks the file as damaged if SQLite finds that it is.
     ///
     /// - Throws: what SQLite and the body throw.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try notingDamage {
-            // In memory nobody writes between two statements of the one connection.
+            // In memory nothing is written between two statements of the one connection.
             try memory == nil ? pool.read(body) : pool.unsafeRead(body)
         }
     }
@@ -141,7 +141,8 @@ final class CacheFile: Sendable {
         }
     }
 
-    /// Writes what happened too, once: what was not committed waits for the next transaction.
+    /// Runs a transaction that also writes the waiting events, once: those that were not committed wait for the next
+    /// transaction.
     private func writeWithEvents<Value>(
         in pool: any DatabaseWriter, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -162,16 +163,16 @@ final class CacheFile: Sendable {
         }
     }
 
-    /// As if the process had ended here: whatever it still does reaches the file no more.
+    /// Behaves as if the process had ended here: no later write reaches the file.
     private func killed() -> DatabaseError {
         close()
         return DatabaseError(resultCode: .SQLITE_MISUSE, message: "The test killed this cache.")
     }
 
-    /// Closes the file, as soon as nobody reads or writes it any more.
+    /// Closes the file as soon as nothing reads or writes it any more.
     func close() {
         lock.close()
-        // Let go of outside the lock: who is the last one closes the file, which takes a while.
+        // Released outside the lock: releasing the last reference closes the file, which takes a while.
         let last = openPool.withLock { $0.take() }
         withExtendedLifetime(last) {}
     }

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The file beside a cache's file through which processes know of each other.
 ///
-/// Whoever holds its lock syncs; the kernel lets go of it when the process ends, however it does. Every
-/// commit touches it, which wakes whoever watches it (``CacheWatches``).
+/// The process that holds its lock syncs; the kernel releases the lock when the process ends in any way. Every commit
+/// touches the file, which wakes those that watch it (``CacheWatches``).
 final class CacheLock: Sendable {
-    /// Empty in memory.
+    /// The path of the lock file; empty for a cache in memory.
     let path: String
-    /// Nil when it was closed; of a file in memory it is none.
+    /// The descriptor of the lock file; nil when it was closed, and `noDescriptor` for a file in memory.
     private let descriptor: Mutex<Int32?>
     private let memory: MemoryCacheFile?
 
@@ -27,7 +27,7 @@ final class CacheLock: Sendable {
         DeviceFile.tighten(path)
     }
 
-    /// The lock of a file in memory: among the caches of this process.
+    /// Makes the lock of a file in memory, which is shared by the caches of this process.
     init(in memory: MemoryCacheFile) {
         path = ""
         descriptor = Mutex(Self.noDescriptor)
@@ -38,19 +38,19 @@ final class CacheLock: Sendable {
 
     deinit { close() }
 
-    /// Takes the lock, if nobody else has it.
+    /// Takes the lock, if it is free.
     ///
     /// - Returns: whether it is held.
     func take() -> Bool {
         descriptor.withLock { descriptor in
-            // A cache that is started when it was closed keeps nobody out.
+            // A cache that is started after it was closed does not block others.
             guard let descriptor else { return false }
             if let memory { return memory.takeLock(ObjectIdentifier(self)) }
             return flock(descriptor, LOCK_EX | LOCK_NB) == 0
         }
     }
 
-    /// Lets others have the lock, and tells them.
+    /// Releases the lock, and notifies the others.
     func giveBack() {
         memory?.giveLockBack(ObjectIdentifier(self))
         descriptor.withLock { descriptor in
@@ -60,18 +60,18 @@ final class CacheLock: Sendable {
         touch()
     }
 
-    /// Wakes whoever watches the file.
+    /// Wakes those that watch the file.
     func touch() {
         memory?.touch(ObjectIdentifier(self))
         descriptor.withLock { descriptor in
             guard let descriptor, memory == nil else { return }
-            // On a full disk the others look at the next commit, or after some seconds.
+            // On a full disk the others check at the next commit, or after some seconds.
             var byte: UInt8 = 0
             _ = pwrite(descriptor, &byte, 1, 0)
         }
     }
 
-    /// Calls a body whenever another cache wrote into the file in memory.
+    /// Calls a body whenever another cache has written into the file in memory.
     func watchMemory(_ body: @escaping @Sendable () -> Void) {
         memory?.watch(ObjectIdentifier(self), body)
     }

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The files that this process watches for commits of other processes: one watch of the kernel for all.
+/// The files that this process watches for commits of other processes: one kernel watch for all.
 final class CacheWatches: Sendable {
     static let shared = CacheWatches()
 
@@ -20,14 +20,14 @@ final class CacheWatches: Sendable {
         private nonisolated(unsafe) let source: (any DispatchSourceRead)?
     #endif
 
-    /// Dispatch sources are not marked as sendable; they are only touched under the lock.
+    /// Dispatch sources are not marked as sendable; they are used only under the lock.
     private struct UncheckedState: @unchecked Sendable {
         var value = State()
     }
 
-    /// Calls a body whenever the file was written, until ``end(_:)``.
+    /// Calls a body whenever the file is written, until ``end(_:)``.
     ///
-    /// A kernel that has no more watches says nothing: then a look every few seconds has to do.
+    /// If the kernel has no watches left, nothing is reported, and the file is checked every few seconds instead.
     func watch(_ path: String, _ body: @escaping @Sendable () -> Void) -> UInt64 {
         #if os(Linux)
             let watch = path.withCString {
@@ -81,7 +81,7 @@ final class CacheWatches: Sendable {
             source.resume()
         }
 
-        /// Reads which files were written, and calls each one's bodies once.
+        /// Reads which files were written, and calls the bodies of each once.
         private func drain() {
             var written: Set<Int32> = []
             var hasOverflown = false

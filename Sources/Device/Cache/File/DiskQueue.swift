@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import StratusRuntime
 
-/// Where async calls wait for the cache's file: on threads of its own, never on one of Swift's pool.
+/// The queue on which async calls wait for the cache's file: on separate threads, never on one of Swift's pool.
 final class DiskQueue: Sendable {
-    /// As many reads at once as the pool of connections has readers.
+    /// The number of concurrent reads, which is the number of readers in the connection pool.
     private static let readsAtOnce = 5
 
-    /// Where all caches of a process find their threads: as many as the disk keeps busy, however many
-    /// caches there are. A queue without it has a thread of its own, and hundreds of those leave Swift's
-    /// tasks none; these are not theirs.
+    /// The threads shared by all caches of a process: as many as the disk keeps busy, however many caches there are.
+    /// Queues without this target have a thread each, and hundreds of those leave none for Swift's tasks; these threads
+    /// are separate.
     static let threads = DispatchQueue.global(qos: .utility)
-    /// Operation queues do not hold their queue.
+    /// Operation queues do not retain their underlying queue.
     private static let readThreads = DispatchQueue(
         label: "stratus.cache.reads", attributes: .concurrent, target: threads)
 
@@ -29,7 +29,7 @@ final class DiskQueue: Sendable {
 
     /// Runs a read; several run at once.
     ///
-    /// - Throws: what the body throws; `CancellationError` where the task was cancelled before.
+    /// - Throws: what the body throws; `CancellationError` if the task was cancelled before.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -40,7 +40,7 @@ final class DiskQueue: Sendable {
         }
     }
 
-    /// Runs a write after those that came before it; a task that is cancelled writes all the same.
+    /// Runs a write after the earlier ones; the write of a cancelled task is still carried out.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

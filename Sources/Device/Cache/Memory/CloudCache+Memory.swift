@@ -7,16 +7,16 @@ extension CloudCache {
     ///
     /// - Parameters:
     ///   - memory: the file.
-    ///   - container: whose databases to keep.
+    ///   - container: the container whose databases are kept.
     ///   - scopes: which of them: private, shared, or both.
     ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
     ///   - editDateKey: a date field in which every local edit leaves its time; nil leaves records alone.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
-    ///   - types: which fields queries shall find by index.
-    ///   - world: time and chance; others in tests.
-    /// - Throws: ``CacheError`` `invalidDatabase` for the public database, which is asked and not kept.
+    ///   - types: which fields queries find by index.
+    ///   - world: the source of time and randomness; replaced in tests.
+    /// - Throws: ``CacheError`` `invalidDatabase` for the public database, which is queried and not kept.
     public convenience init(
         memory: MemoryCacheFile, container: CKContainer,
         scopes: Set<CKDatabase.Scope> = [.private, .shared],

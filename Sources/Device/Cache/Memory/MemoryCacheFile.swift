@@ -5,9 +5,9 @@ import Synchronization
 
 /// A cache's file in memory, for tests and for data that need not outlive the process.
 ///
-/// It outlives the caches that open it, as a file does. A test ends a cache's process where it likes:
-/// before or after any write, or with `CloudCache.close()` between two of them; a cache that is opened on
-/// the same file then finds what was committed.
+/// Like a file on disk, it outlives the caches that open it. A test can end a cache's process at any point: before or
+/// after any write, or with `CloudCache.close()` between two of them; a cache that is then opened on the same file
+/// finds what was committed.
 ///
 /// ```swift
 /// let file = try MemoryCacheFile()
@@ -17,9 +17,9 @@ import Synchronization
 /// let next = try CloudCache(memory: file, container: container)
 /// ```
 public final class MemoryCacheFile: Sendable {
-    /// What goes wrong with a write.
+    /// How a write fails.
     public enum WriteTrouble: Hashable, Sendable {
-        /// There is no room: the write fails, and nothing of it is kept.
+        /// The storage is full: the write fails, and nothing of it is kept.
         case storageFull
         /// The process ends before the write: nothing of it is kept.
         case killedBefore
@@ -31,7 +31,7 @@ public final class MemoryCacheFile: Sendable {
         var writeCount = 0
         var trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?
         var syncs: ObjectIdentifier?
-        /// Of the caches that have the file open, in the order in which they opened it.
+        /// The watches of the caches that have the file open, in the order in which they opened it.
         var watches: [(lock: ObjectIdentifier, body: @Sendable () -> Void)] = []
     }
 
@@ -41,18 +41,18 @@ public final class MemoryCacheFile: Sendable {
     private static let new = Result { try NewDatabase(template.get()) }
 
     let queue: DatabaseQueue
-    /// Of the connection, whichever caches have it: whenever an observer comes or goes, GRDB prepares all statements anew that
-    /// delete.
+    /// The connection's observer of app statements, shared by all caches: whenever an observer is added or removed,
+    /// GRDB prepares all deleting statements again.
     let appStatements: AppStatements
-    /// Where the files of assets lie; nil where it keeps none.
+    /// The folder with the files of assets; nil if none are kept.
     let assetFolder: String?
     private let state = Mutex(State())
-    /// Who gets the connection when nobody has the file any more, and for what kind of files.
+    /// Where the connection is kept for reuse once the file is no longer used, and for which kind of files.
     private let heir: (spares: SpareConnections<AppStatements>, kind: String)?
 
     /// Makes an empty file.
     ///
-    /// - Parameter assetFolder: a folder, made when the first asset comes, for the files of assets, which are never in
+    /// - Parameter assetFolder: a folder, created with the first asset, for the files of assets, which are never in
     ///   memory; without one, records with assets are refused.
     /// - Throws: SQLite's error.
     public init(assetFolder: URL? = nil) throws {
@@ -61,9 +61,9 @@ public final class MemoryCacheFile: Sendable {
         (queue, appStatements) = try Self.opened()
     }
 
-    /// Makes an empty file of what another one left, if there is one.
+    /// Makes an empty file, reusing the connection of an earlier one if there is one.
     ///
-    /// - Parameter kind: files of one kind have caches that declare the same types.
+    /// - Parameter kind: files of one kind are used by caches that declare the same types.
     package init(
         assetFolder: URL?, from spares: SpareCacheFiles, kind: String
     ) throws {
@@ -92,23 +92,23 @@ public final class MemoryCacheFile: Sendable {
         return configuration
     }
 
-    /// How many writes began so far, by all caches of the file.
+    /// How many writes all caches of the file have begun so far.
     public var writeCount: Int { state.withLock { $0.writeCount } }
 
-    /// Says which writes fail, and how, from now on.
+    /// Sets which writes fail from now on, and how.
     ///
-    /// - Parameter trouble: called before each write with its number, from 1; it returns nil for a write that
-    ///   succeeds. Pass nil to end all trouble.
+    /// - Parameter trouble: called before each write with its number, from 1; it returns nil for a write that succeeds.
+    ///   Pass nil to let all writes succeed.
     public func setWriteTrouble(_ trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?) {
         state.withLock { $0.trouble = trouble }
     }
 
-    /// Changes the file behind the caches' back, as a faulty release of them would have.
+    /// Changes the file behind the caches' back, as a faulty release could have.
     package func execute(_ sql: String) throws {
         try queue.write { try $0.execute(sql: sql) }
     }
 
-    /// What is said once of a database, such as `clockOffset`; nil where nothing is.
+    /// The value of a database's flag, such as `clockOffset`; nil if it is not set.
     package func flag(_ name: String, ofDatabase scope: Int) throws -> String? {
         try queue.unsafeRead { try StoredCacheFile.flag(name, ofDatabase: scope, $0) }
     }
@@ -118,9 +118,9 @@ public final class MemoryCacheFile: Sendable {
         try queue.unsafeRead { try StoredCacheFile.isKnown(zone: name, ofDatabase: scope, $0) }
     }
 
-    /// How many rows each table has.
+    /// The number of rows in each table.
     package func rowCounts() throws -> [String: Int] {
-        // Another kind of read sets `query_only`, whereupon SQLite prepares all statements of a connection anew.
+        // Another kind of read sets `query_only`, after which SQLite prepares all statements of a connection again.
         try queue.unsafeRead { try StoredCacheFile.rowCounts($0) }
     }
 
@@ -132,7 +132,7 @@ public final class MemoryCacheFile: Sendable {
         return trouble?(number)
     }
 
-    /// - Returns: whether this lock's cache is the one that syncs.
+    /// - Returns: whether the cache of this lock is the one that syncs.
     func takeLock(_ lock: ObjectIdentifier) -> Bool {
         state.withLock { state in
             if state.syncs == nil { state.syncs = lock }
@@ -144,7 +144,7 @@ public final class MemoryCacheFile: Sendable {
         state.withLock { if $0.syncs == lock { $0.syncs = nil } }
     }
 
-    /// Calls a body whenever another cache wrote into the file, until its lock is closed.
+    /// Calls a body whenever another cache has written into the file, until its lock is closed.
     func watch(_ lock: ObjectIdentifier, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.watches.append((lock, body)) }
     }
@@ -153,14 +153,14 @@ public final class MemoryCacheFile: Sendable {
         state.withLock { $0.watches.removeAll { $0.lock == lock } }
     }
 
-    /// Tells the other caches that this one wrote into the file, or let go of it.
+    /// Notifies the other caches that this one wrote into the file, or released its lock.
     func touch(_ lock: ObjectIdentifier) {
         let others = state.withLock { $0.watches.filter { $0.lock != lock } }
         for other in others { other.body() }
     }
 }
 
-/// What files in memory leave to the next ones.
+/// The connections of earlier files in memory, kept for reuse.
 package final class SpareCacheFiles: Sendable {
     fileprivate let connections = SpareConnections<AppStatements>()
 

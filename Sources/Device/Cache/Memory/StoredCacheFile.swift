@@ -1,15 +1,15 @@
 import GRDB
 
-/// What a cache's file says of itself, for a simulation that looks at it from outside.
+/// Reads the content of a cache's file, for a simulation that inspects it from outside.
 package enum StoredCacheFile {
-    /// What is said once of a database, such as `clockOffset`; nil where nothing is.
+    /// The value of a database's flag, such as `clockOffset`; nil if it is not set.
     package static func flag(
         _ name: String, ofDatabase scope: Int, inFileAt path: String
     ) throws -> String? {
         try DatabaseQueue(path: path).unsafeRead { try flag(name, ofDatabase: scope, $0) }
     }
 
-    /// Whether a zone with records was fetched, so that a deletion of it can be told from another zone's.
+    /// Whether a zone with records was fetched, so that its deletion can be distinguished from that of another zone.
     package static func isKnown(
         zone name: String, ofDatabase scope: Int, inFileAt path: String
     ) throws -> Bool {
@@ -18,12 +18,12 @@ package enum StoredCacheFile {
         }
     }
 
-    /// How many rows each table has; as `unanswered`, those of `flag` that name a request.
+    /// The number of rows in each table; under `unanswered`, the rows of `flag` that name a request.
     package static func rowCounts(inFileAt path: String) throws -> [String: Int] {
         try DatabaseQueue(path: path).unsafeRead { try rowCounts($0) }
     }
 
-    /// Changes the file behind the caches' back, as a faulty release of them would have.
+    /// Changes the file behind the caches' back, as a faulty release could have.
     package static func execute(_ sql: String, inFileAt path: String) throws {
         try DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
     }
@@ -50,7 +50,7 @@ package enum StoredCacheFile {
         return counts
     }
 
-    /// Whether a zone with records was fetched, so that a deletion of it can be told from another zone's.
+    /// Whether a zone with records was fetched, so that its deletion can be distinguished from that of another zone.
     static func isKnown(zone name: String, ofDatabase scope: Int, _ database: Database) throws
         -> Bool
     {

@@ -2,13 +2,13 @@ import StratusClient
 import StratusRecords
 import Synchronization
 
-/// A query's records, and again whenever they change: by the app, by another process with the file, or by the
-/// service.
+/// A sequence of a query's records: first as they are now, then whenever the app, another process with the file, or the
+/// service changes them.
 ///
-/// The first update has the records as they are. Each later one has all changes since the one before, so a slow
-/// observer gets few large updates and misses nothing. A change of a record that neither matched nor matches
-/// costs no read. The sequence does not keep the cache alive, and ends when the cache is closed or released.
-/// Several loops over one observation are independent.
+/// The first update has the current records. Each later one has all changes since the previous one, so a slow observer
+/// gets a few large updates and misses nothing. A change of a record that did not match before and does not match now
+/// costs no read. The sequence does not keep the cache alive, and ends when the cache is closed or released. Several
+/// loops over one observation are independent.
 ///
 /// ```swift
 /// let open = CacheQuery("Note").where(NSPredicate(format: "isDone == 0")).sorted(by: "date")
@@ -39,7 +39,7 @@ public struct CacheObservation: AsyncSequence, Sendable {
         fileprivate let observer: QueryObserver
         fileprivate var wakes: AsyncStream<Void>.Iterator
 
-        /// What is new since the last update, without waiting; nil where nothing is.
+        /// The changes since the last update, without waiting; nil if there are none.
         package func takeUpdate() throws -> QueryUpdate? { try observer.update() }
 
         /// - Throws: SQLite's error when the file cannot be read.
@@ -63,7 +63,7 @@ public struct CacheObservation: AsyncSequence, Sendable {
     }
 }
 
-/// One record, and again whenever it changes; see ``CacheObservation``.
+/// A sequence of one record's versions: the current one, then each later one; see ``CacheObservation``.
 public struct RecordObservation: AsyncSequence, Sendable {
     public typealias Element = RecordUpdate
 
@@ -76,7 +76,7 @@ public struct RecordObservation: AsyncSequence, Sendable {
         return Iterator(store: store, id: id, notes: notes, wakes: wakes.makeAsyncIterator())
     }
 
-    /// Delivers the updates of one loop: the record as it is, then each time that it has changed.
+    /// Delivers the updates of one loop: the current record, then each changed version.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let store: CacheStore
         fileprivate let id: RecordID
@@ -126,9 +126,9 @@ public struct RecordObservation: AsyncSequence, Sendable {
 }
 
 extension CloudCache {
-    /// Observes a query's records: as they are now, and whenever they change.
+    /// Observes a query's records: as they are now, and again whenever they change.
     ///
-    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    /// - Throws: `CKError.invalidArguments` that names the part that is not supported.
     public func observe(
         _ query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) throws -> CacheObservation {
@@ -137,7 +137,7 @@ extension CloudCache {
             query: try query.compiled(now: world.now))
     }
 
-    /// Observes one record: as it is now, and whenever it changes.
+    /// Observes one record: as it is now, and again whenever it changes.
     public func observe(
         _ id: CKRecord.ID, in scope: CKDatabase.Scope = .private
     ) throws -> RecordObservation {

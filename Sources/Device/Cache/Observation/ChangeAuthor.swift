@@ -14,7 +14,7 @@ public enum ChangeAuthor: Hashable, Sendable {
 
 /// What happened to one record between two updates.
 public struct RecordChange: Hashable, Sendable {
-    /// The record that came into the query's results, changed there, or left them.
+    /// The record that entered the query's results, changed there, or left them.
     public var recordID: CKRecord.ID
     /// What the change did to the query's results.
     public var kind: Kind

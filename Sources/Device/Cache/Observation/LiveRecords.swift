@@ -1,7 +1,7 @@
 import Observation
 import StratusClient
 
-/// A query's records for a view: `@Observable`, always as they are now.
+/// The current records of a query for a view, as an `@Observable` object.
 ///
 /// It follows the cache without keeping it alive.
 ///
@@ -28,7 +28,7 @@ import StratusClient
 
     @ObservationIgnored private var following: Task<Void, Never>?
 
-    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked.
+    /// - Throws: `CKError.invalidArguments` that names the part that is not supported.
     public init(
         _ query: CacheQuery, of cache: CloudCache, in scope: CKDatabase.Scope = .private
     ) throws {

@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import Synchronization
 
-/// What one observer of a query has, and how it follows what changes.
+/// The records of one observer of a query, which it updates as they change.
 final class QueryObserver: Sendable {
     private struct State {
         var results: [FoundRecord] = []
@@ -24,7 +24,7 @@ final class QueryObserver: Sendable {
 
     /// Reads what changed, in one snapshot of the file.
     ///
-    /// - Returns: nil where nothing that the observer sees is new.
+    /// - Returns: nil if nothing in the observer's results has changed.
     func update() throws -> QueryUpdate? {
         try state.withLock { state in
             let isFirst = !state.isComplete
@@ -52,7 +52,7 @@ final class QueryObserver: Sendable {
         _ taken: RowNotes.Taken, isFirst: Bool, _ state: inout State, _ database: Database
     ) throws -> [RecordChange] {
         let searchable = try store.file.types(database)[query.recordType]?.searchedFields
-        // What was there, of all that is looked at.
+        // Whether each examined record was in the results before.
         var before: [RecordID: Bool] = [:]
         var isWhole = isFirst || taken.isWhole
         if !isWhole {
@@ -77,11 +77,11 @@ final class QueryObserver: Sendable {
         }.sorted { $0.recordID.recordName < $1.recordID.recordName }
     }
 
-    /// Asks the query again, and notes the records that are new, gone, or not as they were.
+    /// Runs the query again, and notes the records that were added, removed or changed.
     private func readAll(
         _ state: inout State, _ before: inout [RecordID: Bool], _ database: Database
     ) throws {
-        // Of a damaged file two records may have one name.
+        // In a damaged file two records may have the same name.
         let former = Dictionary(state.results.map { ($0.record.id, $0.record) }) { $1 }
         var results = try store.find(query, database)
         if let limit = query.limit, results.count > limit { results.removeSubrange(limit...) }
@@ -120,7 +120,8 @@ final class QueryObserver: Sendable {
                 state.results.remove(at: index)
                 state.places[id] = nil
                 before[id] = true
-                // Who left a full page leaves room; so does who goes to its end, where others may be before.
+                // A record that left a full page leaves room, and so does one that moved to its end, as others may
+                // precede it.
                 let stays = new.flatMap { new in
                     end.map { !query.isBefore($0, new.place) && $0 != new.place }
                 }
@@ -142,7 +143,7 @@ final class QueryObserver: Sendable {
         return isShort
     }
 
-    /// Where the record of a place is, or would be.
+    /// The index at which the record with a place is, or would be inserted.
     private func index(of place: CompiledQuery.Place, _ state: State) -> Int {
         var (low, high) = (0, state.results.count)
         while low < high {

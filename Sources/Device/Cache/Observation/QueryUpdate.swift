@@ -5,15 +5,14 @@ import StratusRecords
 public struct QueryUpdate: Sendable {
     /// All records that the query finds now, up to its limit.
     public var records: QueryResults
-    /// Empty in the first update. In the order of the records' names.
+    /// The changes since the last update, in the order of the records' names; empty in the first update.
     public var changes: [RecordChange]
 }
 
-/// The records of a query, in its order. Each access makes a record of its own, which the app may change and
-/// save.
+/// The records of a query, in its order. Each access makes a new object, which the app may change and save.
 public struct QueryResults: RandomAccessCollection, Sendable {
     private let found: [FoundRecord]
-    /// What knows the files of assets; nil where there is no record.
+    /// The cache's file, for the files of assets; nil if there is no record.
     private let file: CacheFile?
 
     init(_ found: [FoundRecord] = [], _ file: CacheFile? = nil) {
@@ -29,19 +28,19 @@ public struct QueryResults: RandomAccessCollection, Sendable {
             let record = try found[position].record.record()
             return file?.withFiles(record) ?? record
         } catch {
-            // The observer has made each of them once, and would have thrown.
+            // The observer has already made each of them once, and would have thrown.
             preconditionFailure("A record that was read cannot be read: \(error)")
         }
     }
 
-    /// The identities alone, which cost less.
+    /// The IDs of the records, which cost less than the records.
     public var recordIDs: [CKRecord.ID] { found.map { CKRecord.ID($0.record.id) } }
 }
 
 /// A record as it is now, and who changed it.
 public struct RecordUpdate: Sendable {
-    /// Nil where it is not on this device, or not any more.
+    /// The record; nil if it is not, or no longer, on this device.
     public var record: CKRecord?
-    /// Nil in the first update.
+    /// Who made the last change; nil in the first update.
     public var author: ChangeAuthor?
 }

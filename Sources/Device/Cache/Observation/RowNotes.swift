@@ -4,22 +4,22 @@ import StratusRecords
 import StratusSync
 import Synchronization
 
-/// What transactions did since an observer last looked, as far as it concerns the observer.
+/// The changes since an observer last read that concern the observer.
 ///
-/// Whoever writes asks ``add(_:)``: a record of another type, or one that was and is no match, is forgotten
-/// at once and wakes nobody. What is kept are identities: the observer reads the rows, in one snapshot, so
-/// that the order in which it hears of transactions does not matter.
+/// Each write calls ``add(_:)``: a record of another type, or one that did not match before and does not match now, is
+/// ignored at once and wakes no observer. Only IDs are kept: the observer reads the rows in one snapshot, so the order
+/// in which it is notified of transactions does not matter.
 final class RowNotes: Sendable {
     enum Interest: Sendable {
         case query(CompiledQuery)
         case record(RecordID)
     }
 
-    /// Who did it, told before the file says who the user is.
+    /// The source of a change, noted before the user is read from the file.
     enum Source: Sendable {
         case app
         case service(modifier: String?)
-        /// Another process with the file: its queue tells.
+        /// Another process with the file; its queue shows whether it was an edit.
         case otherProcess(modifier: String?)
     }
 
@@ -33,7 +33,7 @@ final class RowNotes: Sendable {
 
     private struct State {
         var taken = Taken()
-        /// What the observer has, and what it is reading; nil while it reads everything.
+        /// The records that the observer has or is reading; nil while it reads everything.
         var members: Set<RecordID>?
         var searchable: [String]?
     }
@@ -47,7 +47,7 @@ final class RowNotes: Sendable {
         self.scope = scope
     }
 
-    /// - Returns: whether the observer must look.
+    /// - Returns: whether the observer must read again.
     func add(_ outcome: CacheOutcome) -> Bool {
         guard outcome.scope == scope else { return false }
         if outcome.isWhole {
@@ -78,7 +78,7 @@ final class RowNotes: Sendable {
         case .record(let wanted): return row.name == wanted.name && fetched.zone == wanted.zoneID
         case .query(let query):
             if query.zoneID != nil, query.zoneID != fetched.zone { return false }
-            // Another one of its name may have gone in the same transaction.
+            // Another record with its name may have been removed in the same transaction.
             guard row.type == query.recordType else {
                 return state.members?.contains(fetched.id(row)) == true
             }
@@ -107,7 +107,8 @@ final class RowNotes: Sendable {
         }
     }
 
-    /// Takes what was noted. Until ``finish(all:gone:searchable:)`` all that may concern what is read is noted.
+    /// Takes the notes. Until ``finish(all:gone:searchable:)`` every change that may concern the records being read is
+    /// noted.
     func take() -> Taken {
         state.withLock { state in
             defer { state.taken = Taken() }
@@ -120,8 +121,8 @@ final class RowNotes: Sendable {
         }
     }
 
-    /// Says what the observer has now: of the records that it looked at, those that are gone; or, where it
-    /// read everything, all that it has.
+    /// Sets what the observer has now: which of the records that it read are gone; or, if it read everything, all that
+    /// it has.
     func finish(all members: Set<RecordID>?, gone: Set<RecordID>, searchable: [String]?) {
         state.withLock { state in
             if let members { state.members = members }
@@ -130,12 +131,12 @@ final class RowNotes: Sendable {
         }
     }
 
-    /// Says what else the observer has.
+    /// Adds records that the observer has.
     func add(members: [RecordID]) {
         state.withLock { $0.members?.formUnion(members) }
     }
 
-    /// What was taken could not be read: everything is to be read.
+    /// Notes that the taken records could not be read, so that everything is read next.
     func forget() {
         state.withLock { state in
             state.taken.isWhole = true
@@ -148,7 +149,7 @@ extension CacheOutcome {
     fileprivate func source(of written: WrittenRow) -> RowNotes.Source {
         switch written {
         case .put(let record): return source(modifier: record.system?.modifierRecordName)
-        // Notes of the service alone are its answers to what was saved here.
+        // Changes of system fields alone are the service's answers to changes that were saved here.
         case .system: return .app
         case .removed: return source(modifier: nil)
         }

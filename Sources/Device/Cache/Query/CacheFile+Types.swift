@@ -117,7 +117,7 @@ extension CacheFile {
                     WHERE sql IS NOT NULL AND tbl_name IN (?, ?, ?) ORDER BY rowid
                     """), arguments: [type.table, type.wordTable, type.view])
         if !found.isEmpty {
-            // As a file in memory has them that was another one before; see SpareCacheFiles.
+            // A file in memory that reuses a connection already has them; see SpareCacheFiles.
             if try found == texts && isEmpty(type, database) { return }
             try drop(type, database)
         }

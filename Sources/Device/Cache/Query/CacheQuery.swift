@@ -6,12 +6,11 @@ import StratusWire
 
 /// A query of the records on this device: a type, conditions and an order.
 ///
-/// It finds what the service would find among the same records, in the same order: texts are
-/// compared by their canonical composition, letter by letter; records without a value come first
-/// where the order ascends; equals are in the order of their zones and names. It supports more than
-/// the service: OR, negated compounds, all zones of the shared database, encrypted fields, and
-/// fields that the service does not index. A record that the service does not have yet counts as
-/// created and modified after all others.
+/// It finds what the service would find among the same records, in the same order: texts are compared by their
+/// canonical composition, letter by letter; records without a value come first if the order ascends; equals are in the
+/// order of their zones and names. It supports more than the service: OR, negated compounds, all zones of the shared
+/// database, encrypted fields, and fields that the service does not index. A record that the service does not have yet
+/// counts as created and modified after all others.
 ///
 /// ```swift
 /// let query = CacheQuery("Note")
@@ -50,7 +49,7 @@ public struct CacheQuery: Sendable {
         self.zoneID = zoneID
     }
 
-    /// Makes a query from one of the framework.
+    /// Makes a query from a `CKQuery`.
     public init(_ query: CKQuery, in zoneID: CKRecordZone.ID? = nil) {
         self.init(query.recordType, in: zoneID)
         conditions = [CacheCondition(query.predicate)]
@@ -125,7 +124,7 @@ public struct CacheQuery: Sendable {
         if let cursor, cursor.place.keys.count != keys.count {
             throw CKError(
                 .invalidArguments,
-                "The cursor belongs to another query. Go on with the query that it came from.")
+                "The cursor belongs to another query. Use it with the query that returned it.")
         }
         let condition = QueryCondition.all(try conditions.map { try $0.resolved(now: now) })
         return CompiledQuery(
@@ -135,8 +134,7 @@ public struct CacheQuery: Sendable {
     }
 }
 
-/// The end of a query's page. The next page begins after it, whatever records were added or removed
-/// meanwhile.
+/// The end of a query's page. The next page begins after it, even if records were added or removed meanwhile.
 public struct CacheCursor: Hashable, Sendable {
     let place: RecordOrder.Place
     let zoneKey: Int64

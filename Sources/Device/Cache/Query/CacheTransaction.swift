@@ -4,8 +4,8 @@ import StratusRecords
 
 /// A transaction on a cache's file: records and the app's own tables, written together or not at all.
 ///
-/// Valid only in the closure that receives it, and on its thread. Inside, save and read with it, not with the
-/// cache, which waits for the transaction to end.
+/// Valid only in the closure that receives it, and on its thread. Inside the closure, save and read with it, not with
+/// the cache, which waits for the transaction to end.
 public final class CacheTransaction {
     private let cache: CloudCache
     private let connection: Database
@@ -100,8 +100,8 @@ public final class CacheTransaction {
     }
 }
 
-/// A row that the app's own code cannot decode: its tables are its own matter, and no reason to put the file
-/// aside. The app gets its own error.
+/// A row that the app's own code cannot decode: its tables are not the cache's concern, so the file is not moved aside.
+/// The app gets its own error.
 private struct AppRowError: Error {
     var error: RowDecodingError
 

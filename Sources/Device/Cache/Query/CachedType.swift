@@ -22,7 +22,7 @@ import StratusClient
 /// the declaration names: text, numbers, dates in milliseconds since 1970, names of references, JSON of lists and
 /// places, Base64 of bytes.
 public struct CachedType: Hashable, Sendable {
-    /// The record type, which a cache may have declared only once.
+    /// The record type, which may be declared only once in a cache.
     public var recordType: CKRecord.RecordType
     /// Fields that queries filter and sort by; `creationDate` and `modificationDate` may be among
     /// them. A list or a location has no order, and is read from the record.

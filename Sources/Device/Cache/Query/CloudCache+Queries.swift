@@ -6,7 +6,7 @@ import StratusRecords
 extension CloudCache {
     /// The records that a query finds, in its order.
     ///
-    /// - Throws: `CKError.invalidArguments` that names the part which cannot be asked; SQLite's error.
+    /// - Throws: `CKError.invalidArguments` that names the part that is not supported; SQLite's error.
     public func records(
         matching query: CacheQuery, in scope: CKDatabase.Scope = .private
     ) throws -> [CKRecord] {

@@ -23,7 +23,7 @@ struct CompiledQuery: Sendable {
     /// The condition, compiled for single records.
     let test: RecordTest
 
-    /// Whether a record matches, wherever the page begins.
+    /// Whether a record matches, regardless of where the page begins.
     ///
     /// - Parameter searchable: the fields whose words `SELF` searches; nil means all texts.
     func matches(_ record: RecordSnapshot, searchable: [String]?) -> Bool {
@@ -75,7 +75,7 @@ indirect enum RecordTest: Sendable {
             if filter.field == .system(.share) {
                 throw CKError(
                     .invalidArguments,
-                    "The cache does not know which records a share covers. Ask the service.")
+                    "The cache does not know which records a share covers. Query the service.")
             }
             guard filter.isSearch else {
                 self = .filter(

@@ -36,17 +36,17 @@ public struct PublicAnswer: Sendable {
 extension CloudCache {
     /// The matches of a query in the public database, stored or new as the app allows.
     ///
-    /// Each query, zone and limit has an answer of its own; the newest 200 are kept. The records
-    /// belong to the answer: `records(matching:in:)` does not find them; save them with the
-    /// `CKDatabase`. Files of assets are not kept.
+    /// Each combination of query, zone and limit has its own answer; the newest 200 are kept. The records belong to the
+    /// answer: `records(matching:in:)` does not find them; save them with the `CKDatabase`. Files of assets are not
+    /// kept.
     ///
     /// - Parameters:
     ///   - query: the query.
     ///   - zoneID: the zone to search; nil means the default zone.
     ///   - limit: the maximum number of matches.
     ///   - age: how old the answer may be.
-    /// - Throws: `CKError` where the service refuses, or cannot be reached and this device has no answer;
-    ///   ``CacheError`` `noAnswer` under `cacheOnly`; `invalidDatabase` where the cache has no container.
+    /// - Throws: `CKError` if the service refuses, or cannot be reached and this device has no answer; ``CacheError``
+    ///   `noAnswer` under `cacheOnly`; `invalidDatabase` if the cache has no container.
     public func publicRecords(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, limit: Int = 100,
         age: AnswerAge = .cached(upTo: .seconds(60))
@@ -60,8 +60,8 @@ extension CloudCache {
             guard let kept else {
                 throw CacheError(
                     .noAnswer,
-                    "No answer to this query is stored on this device. Connect to the network and ask once."
-                )
+                    "No answer to this query is stored on this device. Connect to the network and"
+                        + " run the query once.")
             }
             return kept
         case .cached(let limit):

@@ -83,12 +83,12 @@ public struct CacheCondition: Sendable {
         }
     }
 
-    /// A condition that is true where both conditions are true.
+    /// A condition that is true if both conditions are true.
     public static func && (one: CacheCondition, other: CacheCondition) -> CacheCondition {
         CacheCondition(.all([one, other]))
     }
 
-    /// A condition that is true where at least one of the conditions is true.
+    /// A condition that is true if at least one of the conditions is true.
     public static func || (one: CacheCondition, other: CacheCondition) -> CacheCondition {
         CacheCondition(.any([one, other]))
     }

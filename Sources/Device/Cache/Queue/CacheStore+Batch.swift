@@ -21,8 +21,8 @@ extension CacheStore {
         """
     }
 
-    /// The condition for a change of a new record that waits until the zone's changes have told of the former one's
-    /// deletion.
+    /// The condition for a change of a new record that waits until the zone's changes have reported the deletion of the
+    /// former one.
     static let waitsForDeletion = "isMadeAnew AND baseType IS NULL"
 
     /// The zones whose changes must be fetched before all pending changes can be sent.
@@ -55,7 +55,7 @@ extension CacheStore {
     ///   - owners: zone owners whose quota is exceeded; saves into their zones are left out.
     ///   - deletionsFirst: whether deletions, which free storage, are sent before saves.
     ///   - operation: the request that takes the batch.
-    ///   - tell: gets what was set aside instead; see ``Departures``.
+    ///   - tell: called with what was set aside instead; see ``Departures``.
     func nextBatch(
         itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
         deletionsFirst: Bool = false, operation: SentOperation? = nil,
@@ -103,13 +103,13 @@ extension CacheStore {
         return changes
     }
 
-    /// The zones of this database that are there, by the key of their rows.
+    /// The zones of this database that exist, by the keys of their rows.
     private func zonesToSend(_ database: Database) throws -> [Int64: ZoneRow] {
         let zones = try ZoneRow.all(where: "\(isHere) AND state = 1", database)
         return Dictionary(zones.map { ($0.key, $0) }) { $1 }
     }
 
-    /// Takes what was begun into a batch, and before it what it needs.
+    /// Adds the change that was begun to a batch, after the changes that it needs.
     private func take(
         _ walk: inout DependencyWalk<RecordID, OutgoingChange>, into batch: inout Batch,
         _ zone: ZoneRow, _ database: Database
@@ -150,7 +150,7 @@ extension CacheStore {
         }
     }
 
-    /// What is sent of a pending change: it, or first the deletion of the former record of its name.
+    /// What is sent for a pending change: the change itself, or first the deletion of the former record of its name.
     func outgoing(
         _ pending: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange {
@@ -251,7 +251,7 @@ extension RecordSnapshot {
 }
 
 extension Field {
-    /// What it refers to.
+    /// The references of the record.
     var references: [Reference] {
         switch value {
         case .reference(let reference): [reference]

@@ -3,11 +3,11 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// The deletions of a batch that would take a record along which was moved away here: at the service it still refers
-/// with DELETE_SELF to the one to be deleted. They wait until its save was confirmed.
+/// The deletions of a batch that would also delete a record that was moved away here: at the service it still refers
+/// with DELETE_SELF to the record to be deleted. They wait until its save is confirmed.
 ///
-/// Where the save was set aside, or waits for storage, the deletion is set aside: sent, it would take the record from everybody, and
-/// waiting it would stay in the queue without the app's knowing.
+/// If the save was set aside, or waits for storage, the deletion is set aside: sending it would delete the record for
+/// everyone, and a waiting deletion would stay in the queue without the app's knowledge.
 struct Departures {
     /// Whether a record that is to be deleted is left by a save that is still to be sent, or only by some that were
     /// set aside; by zone and name.
@@ -28,7 +28,7 @@ struct Departures {
         return "[\(withheld.map { "\($0)" }.joined(separator: ","))]"
     }
 
-    /// Withholds a deletion that would take along what was moved away.
+    /// Withholds a deletion that would also delete a record that was moved away.
     ///
     /// - Returns: whether it did.
     mutating func withholds(
@@ -50,10 +50,10 @@ struct Departures {
 }
 
 extension CacheStore {
-    /// The records whose deletion would take along what pending saves move away, in a zone; and whether one of these saves is
-    /// still to be sent.
+    /// The records of a zone whose deletion would also delete records that pending saves move away; and whether one of
+    /// these saves is still to be sent.
     ///
-    /// - Parameter owners: those whose quota is exceeded: their saves are not sent for long, while deletions are.
+    /// - Parameter owners: owners whose quota is exceeded: their saves wait for a long time, while deletions are sent.
     fileprivate func recordsLeft(
         in zone: ZoneRow, withholding owners: Set<String>, _ database: Database
     ) throws -> [String: Bool] {
@@ -76,7 +76,7 @@ extension CacheStore {
         return left
     }
 
-    /// These records, and those whose deletion takes them along as the service has them.
+    /// These records, and those whose deletion at the service would also delete them.
     private func holders(
         of names: Set<String>, _ zone: ZoneRow, _ database: Database
     ) throws -> Set<String> {
@@ -93,9 +93,9 @@ extension CacheStore {
         return found
     }
 
-    /// Sets aside deletions that would take along what was moved away, and whose moves were set aside.
+    /// Sets aside deletions that would also delete records that were moved away by saves that were set aside.
     ///
-    /// - Returns: what the app is told.
+    /// - Returns: what the app is notified of.
     func setAside(
         _ refused: [PendingRow], _ database: Database
     ) throws -> CacheOutcome {

@@ -4,18 +4,18 @@ import StratusSQLite
 import StratusSync
 import StratusWire
 
-/// Remembers which requests were sent and not answered. One that the network kept may still arrive, after this device has
-/// fetched what the service has and decided by it: it would bring back a record that was deleted since, or delete a zone
-/// that was made anew. So it is cancelled first.
+/// Remembers which requests were sent and not answered. A delayed request may still arrive after this device has
+/// fetched the service's state and acted on it: it would create a record again that was deleted since, or delete a zone
+/// that was created again. So it is cancelled first.
 ///
-/// A row of the table of flags for each: its value has the name of the device or process in requests, and in the shared
-/// database the owners of the zones that it names, each in a line.
+/// Each has a row in the table of flags: its value has the name of the device or process in requests, and in the shared
+/// database the owners of the zones that it names, one per line.
 extension CacheStore {
     private static let flagPrefix = "unanswered/"
 
     /// Notes that an operation's request is about to be sent.
     ///
-    /// - Parameter zones: those that it names.
+    /// - Parameter zones: the zones that it names.
     func noteOperation(
         _ operation: SentOperation, of zones: Set<ZoneID>, _ database: Database
     ) throws {
@@ -29,7 +29,7 @@ extension CacheStore {
         try file.write { try noteOperation(operation, of: zones, $0) }
     }
 
-    /// Notes that an operation was answered, or cancelled: no request of it changes anything any more.
+    /// Notes that an operation was answered, or cancelled: none of its requests can change anything any more.
     func endOperation(_ id: String, _ database: Database) throws {
         try setText(nil, named: Self.flagPrefix + id, database)
     }
@@ -65,17 +65,17 @@ extension CacheStore {
     }
 }
 
-/// A request that changes something, as it is named at the service.
+/// A request that changes something, by its name at the service.
 struct SentOperation {
     var id: String
     var deviceID: String
 }
 
 extension SyncFailure {
-    /// Whether no request of the operation is on its way any more: the service answered it, or it was not sent.
+    /// Whether no request of the operation can still arrive: the service answered it, or it was not sent.
     var endsOperation: Bool {
         switch code {
-        // An account that changes, or a network that goes, may do so while the service answers.
+        // The account may change, or the network may fail, while the service answers.
         case .notAuthenticated, .networkUnavailable, .serviceUnavailable: false
         default: !leavesArrivalUnknown
         }

@@ -6,8 +6,8 @@ import StratusWire
 
 /// Handles the answers to pending changes that were sent.
 extension CacheStore {
-    /// Notes whether the changes of a batch that failed as a whole may have arrived all the same.
-    /// An operation that was refused is over; one that was not answered is cancelled later.
+    /// Notes whether the changes of a batch that failed as a whole may nevertheless have arrived. An operation that was
+    /// refused is over; one that was not answered is cancelled later.
     func noteFailure(
         of batch: [OutgoingChange], _ failure: SyncFailure, operationID: String? = nil
     ) throws {
@@ -18,7 +18,7 @@ extension CacheStore {
             try note(
                 failure.leavesArrivalUnknown ? "1" : "CASE isUncertain WHEN 2 THEN 0 ELSE 1 END",
                 of: batch.map(\.sequence), database)
-            // Those of new records whose saves were refused meanwhile: see `PendingRow.deletesWhatWasRefused`.
+            // Deletions of new records whose saves were refused meanwhile; see `PendingRow.deletesWhatWasRefused`.
             try note(
                 "CASE WHEN kind = 1 AND baseSystem IS NULL THEN max(isUncertain, 1) ELSE isUncertain END",
                 of: batch.map(\.sequence), database)
@@ -148,7 +148,8 @@ extension CacheStore {
         case .deleted, .failed:
             if case .deleted(let tag) = answer {
                 let version = tag.flatMap { RecordSnapshot.SystemFields.version(ofTag: $0) }
-                // The deletion of the former record, which a restore brought back, does not tell others of the later one's.
+                // The deletion of the former record, which a restore brought back, does not report the later one's
+                // deletion to other devices.
                 let isOfFormer = try row.base.map { try isFormer($0, database) } ?? false
                 try noteDeletion(
                     of: item.change.id, version: isOfFormer ? nil : version, database)
@@ -184,7 +185,7 @@ extension CacheStore {
             switch answer {
             case .saved(let system): tag = system.changeTag
             case .deleted(let tombstoneTag): tag = tombstoneTag
-            // A state that this device knows now and has not fetched, perhaps its own save, whose answer was lost.
+            // A state that this device has learned of but not fetched, perhaps of its own save whose answer was lost.
             case .failed(_, let server): tag = server?.system?.changeTag
             }
             if let tag { tags[item.change.id.zoneID, default: []].append(tag) }
@@ -194,7 +195,7 @@ extension CacheStore {
         }
     }
 
-    /// Leaves it to the zone's changes what became of a record; also where the process ends before they are fetched.
+    /// Lets the zone's changes decide what happened to a record, even if the process ends before they are fetched.
     private func awaitChanges(
         of zone: ZoneRow, _ row: PendingRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -208,7 +209,7 @@ extension CacheStore {
 
     private func awaitedName(of zone: ZoneRow) -> String { "awaited/\(zone.key)" }
 
-    /// Whether what was refused waits for the changes of a zone.
+    /// Whether refused changes wait for the changes of a zone.
     func isAwaited(_ zone: ZoneRow, _ database: Database) throws -> Bool {
         try text(named: awaitedName(of: zone), database) != nil
     }
@@ -270,8 +271,9 @@ extension RecordSnapshot {
 }
 
 extension PendingRow {
-    /// Whether this deletes a new record whose save was refused. Without a change tag it would take what others made under
-    /// the name meanwhile, so it waits for the zone's changes, after which there is such a record, or nothing to delete.
+    /// Whether this deletes a new record whose save was refused. Without a change tag it would delete a record that
+    /// others created under the name meanwhile, so it waits for the zone's changes, which show whether there is such a
+    /// record or nothing to delete.
     fileprivate var deletesWhatWasRefused: Bool {
         change.kind == .delete && base?.system == nil && delivery == .notSent
     }
@@ -284,7 +286,7 @@ extension PendingRow {
 }
 
 extension SyncFailure {
-    /// Whether the request may have been carried out all the same.
+    /// Whether the request may nevertheless have been carried out.
     var leavesArrivalUnknown: Bool {
         switch code {
         case .networkFailure, .serverResponseLost, .operationCancelled, .internalError: true

@@ -3,11 +3,12 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// Changes that were sent without an answer: what the zone's changes say of them, and what comes back of a new record that was
-/// deleted before it was known whether it had arrived.
+/// Changes that were sent without an answer: what the zone's changes show about them, and the return of a new record
+/// that was deleted before it was known whether it had arrived.
 ///
-/// If it had, other devices may have fetched it, and send it again when the service loses it. This device had nothing that was
-/// lost, so it hears of no loss. What it sent is found by the times of its fields.
+/// If it had, other devices may have fetched it, and send it again when the service loses it. This device does not
+/// notice the loss, because it had fetched nothing that was lost. It recognizes what it sent by the times of its
+/// fields.
 extension CacheStore {
     /// The condition for a pending change that may have arrived and must not arrive twice: it would
     /// create a record that was deleted since, or delete one that was created again since. An edit
@@ -19,7 +20,7 @@ extension CacheStore {
     /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
     /// is still pending did not arrive, or is lost again.
     func heardOfUnanswered(in zone: ZoneRow, _ database: Database) throws {
-        // Not found: a deletion without a tag would delete what others made under the name since.
+        // The record was not found; a deletion without a tag would delete one that others created under the name since.
         try database.cachedStatement(
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1 AND baseSystem IS NULL"
         ).execute(arguments: [zone.key])
@@ -33,7 +34,7 @@ extension CacheStore {
             guard var row = try pending(name, zone, database),
                 let record = try record(name, zone, database)
             else { continue }
-            // In front, where they give way to marks of values.
+            // At the front, so that they are dropped before marks of values.
             row.earlier = marksOfTimes(record) + row.earlier
             try update(row, database)
         }
@@ -42,9 +43,9 @@ extension CacheStore {
         ).execute(arguments: [zone.key])
     }
 
-    // MARK: Deleted before it was known
+    // MARK: Records deleted before their arrival was known
 
-    /// Notes what a record that is being deleted here was sent with, if nobody knows whether it arrived.
+    /// Notes what was sent of a record that is being deleted here, if it is unknown whether it arrived.
     ///
     /// - Parameter pending: its change before the deletion.
     func noteSent(_ old: RecordSnapshot, _ pending: PendingRow?, _ database: Database) throws {
@@ -65,11 +66,12 @@ extension CacheStore {
                 arguments: [SentMarks.data(SentMarks.list(known ?? Data()) + marks)] + place)
     }
 
-    /// What was deleted here, and may come from devices that do not know of it.
+    /// Records that were deleted here, and may be sent again by devices that do not know of the deletion.
     struct RepeatableDeletions {
         /// When this device last learned that the service lost history, and with it perhaps deletions; nil if never.
         var lossMilliseconds: Int64?
-        /// Records that were deleted before it was known whether they had arrived: when, and what they were sent with.
+        /// Records that were deleted before it was known whether they had arrived: the time of the deletion, and the
+        /// marks of what was sent.
         var unanswered: [String: (milliseconds: Int64, sent: Set<UInt64>)]
 
         var isAfterLoss: Bool { lossMilliseconds != nil }
@@ -88,7 +90,8 @@ extension CacheStore {
                         AND (version IS NULL OR version = 0)
                     """), arguments: [zone.id.ownerName, zone.id.name])
         while let row = try rows.next() {
-            // What others have deleted since is gone for all, as is what the service has the deletion of.
+            // Without a time, another device has deleted the record since or the service has the deletion, so it is not
+            // sent again.
             guard let milliseconds = try row.decode(Int64?.self, atIndex: 1) else { continue }
             deletions.unanswered[try row.decode(atIndex: 0)] =
                 (milliseconds, Set(SentMarks.list(try row.decode(atIndex: 2))))
@@ -96,7 +99,7 @@ extension CacheStore {
         return deletions
     }
 
-    /// When a record was deleted that was sent here without an answer, and is this one of the service; nil if there is none.
+    /// When this record of the service was deleted here, if it was sent from here without an answer; nil otherwise.
     func unansweredMilliseconds(
         _ server: RecordSnapshot, _ deletions: RepeatableDeletions
     ) -> Int64? {

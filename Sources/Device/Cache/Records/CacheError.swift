@@ -42,7 +42,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let assetUnreadable = Self(rawValue: "assetUnreadable")
         /// The file of an asset is not on this device and cannot be downloaded.
         public static let assetNotHere = Self(rawValue: "assetNotHere")
-        /// Changes of this device are not at the service yet.
+        /// Changes of this device have not been sent yet.
         public static let unsentChanges = Self(rawValue: "unsentChanges")
         /// A report has no values that can be restored.
         public static let nothingToRestore = Self(rawValue: "nothingToRestore")
@@ -60,7 +60,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public var sentence: String
     /// Why syncing halted; only with ``Code/halted``.
     public var haltReason: HaltReason?
-    /// The service's error, with ``Code/notSynced`` or ``Code/assetNotHere``; nil where the service did not cause it.
+    /// The service's error, with ``Code/notSynced`` or ``Code/assetNotHere``; nil if the service did not cause it.
     public var failure: SyncFailure?
     /// The error that caused this one, such as SQLite's or the system's; nil if there is none.
     public var cause: (any Error)?

@@ -14,14 +14,14 @@ public enum CacheEvent: Sendable {
     /// records and their changes here, which need attention; one that was not deleted is fetched
     /// again.
     case zoneSetAside(CKRecordZone.ID, SyncFailure)
-    /// The service could not tell what changed since this device's last fetch, and the full fetch did not bring
-    /// these records: they are removed here too. If the service names its last intact version, somebody deleted
-    /// them; otherwise it may have lost them, and these may be the last copies. Save them to create them again.
+    /// The service could not tell what changed since this device's last fetch, and the full fetch did not bring these
+    /// records: they are removed here too. If the service names its last intact version, another client deleted them;
+    /// otherwise it may have lost them, and these may be the last copies. Save them to create them again.
     case recordsMissing([CKRecord])
-    /// The service lost changes of this zone that this device had received, as after a restore from a copy.
-    /// Records that are missing there, or older than here, are sent again; a conflict with what was saved since
-    /// is decided like any other. Records that were deleted and came back are deleted again. If no record is
-    /// named, the zone itself was deleted, came back, and is deleted again.
+    /// The service lost changes of this zone that this device had received, as after a restore from a copy. Records
+    /// that are missing there, or older than here, are sent again; a conflict with what was saved since is decided like
+    /// any other. Records that were deleted and exist again are deleted again. If no record is named, the zone itself
+    /// was deleted, exists again, and is deleted again.
     case changesLost(CKRecordZone.ID, sentAgain: [CKRecord.ID], deletedAgain: [CKRecord.ID])
     /// Two devices changed a record, and local edits of these fields were overruled: the record as
     /// it was here, the service's, and the keys in order. Edits of other fields were kept.
@@ -56,8 +56,7 @@ public enum CacheEvent: Sendable {
     case halted(HaltReason)
 }
 
-/// A change that the service refused for good; still stored, not sent again until it is edited or
-/// retried.
+/// A change that the service permanently refused; it is still stored, but not sent again until it is edited or retried.
 public struct AttentionItem: Hashable, Sendable {
     /// The database of the record, private or shared.
     public var scope: CKDatabase.Scope
@@ -76,7 +75,7 @@ extension AttentionItem {
     }
 }
 
-/// Records of a page that lie in the file as they came.
+/// Records of a page that are in the file as they were fetched.
 struct FetchedRows: Sendable {
     var zone: ZoneID
     var rows: [FetchedRow] = []
@@ -91,7 +90,8 @@ struct CacheOutcome: Sendable {
     var changedIDs: Set<RecordID> = []
     /// The rows of records that it wrote, including those of which only system fields changed.
     var rows: [RecordID: WrittenRow] = [:]
-    /// The records that are new here and lie in their zone as they came, in addition to `rows`. There may be a great many.
+    /// The records that are new here and are in their zone as they were fetched, in addition to `rows`. There may be
+    /// many.
     var fetched: FetchedRows?
     /// Whether the app did it, not the service.
     var isLocal = false
@@ -100,7 +100,7 @@ struct CacheOutcome: Sendable {
     /// Whether anything may have changed.
     var isWhole = false
     var events: [CacheEvent] = []
-    /// A resolver asked for a halt.
+    /// The reason of a halt that a resolver requested.
     var haltReason: String?
     /// Zones that must be fetched, because the failure did not include their change.
     var staleZones: Set<ZoneID> = []

@@ -5,7 +5,7 @@ import StratusSync
 public struct CacheStatus: Hashable, Sendable {
     /// Changes that the service has not confirmed, without those that need attention.
     public var pendingCount = 0
-    /// Changes that the service refused for good; see `CloudCache.attentionItems()`.
+    /// Changes that the service permanently refused; see `CloudCache.attentionItems()`.
     public var attentionCount = 0
     /// Reports that the app has not acknowledged; see `CloudCache.reports(limit:)`.
     public var reportCount = 0
@@ -32,7 +32,7 @@ public struct CacheStatus: Hashable, Sendable {
     public var haltReason: HaltReason?
     /// The operation that is being performed; nil between operations.
     public var operation: SyncOperation?
-    /// The operation that ended last, whatever its outcome; nil before the first one.
+    /// The operation that ended last, regardless of its outcome; nil before the first one.
     public var lastOperation: SyncOperation?
     /// The pause after the next operation, in seconds.
     public var delaySeconds: Double = 0
@@ -48,11 +48,11 @@ public struct CacheStatus: Hashable, Sendable {
     public var account = CacheAccount.unknown
     /// The user whose file this is; nil before its first sync.
     public var userRecordName: String?
-    /// When the service's changes were fetched last, in milliseconds since 1970, also over restarts; nil
-    /// before the first time.
+    /// When the service's changes were fetched last, in milliseconds since 1970, kept over restarts; nil before the
+    /// first time.
     public var lastFetchMilliseconds: Int64?
-    /// When the service confirmed a change last, in milliseconds since 1970, also over restarts; nil before
-    /// the first time.
+    /// When the service confirmed a change last, in milliseconds since 1970, kept over restarts; nil before the first
+    /// time.
     public var lastSendMilliseconds: Int64?
 
     /// Makes the status of a cache that has no records and has not synced yet.

@@ -42,6 +42,6 @@ extension CloudCache {
 extension CacheError {
     static let unkeptDatabase = CacheError(
         .invalidDatabase,
-        "The cache does not keep this database. Name one that it keeps, private or shared; the public one is asked directly."
-    )
+        "The cache does not keep this database. Use the private or shared one; query the public"
+            + " database directly.")
 }

@@ -5,8 +5,7 @@ import StratusClient
 ///
 /// In an async function `try await cache.save(note)` calls the async form; `try cache.save(note)`
 /// elsewhere calls the blocking one. Both do the same, and return when the change is durable. A
-/// read throws `CancellationError` if its task was cancelled before; a write is carried out all the
-/// same.
+/// read throws `CancellationError` if its task was cancelled before; a write is still carried out.
 extension CloudCache {
     /// Saves records and deletes others in one transaction; see the blocking form.
     public func save(
@@ -67,7 +66,7 @@ extension CloudCache {
         try await file.disk.write { [self] in try deleteZone(id, in: scope) }
     }
 
-    // MARK: What waits, and what was lost
+    // MARK: Pending changes and reports
 
     /// The records whose changes the service has not confirmed; see the blocking form.
     public func pendingRecordIDs(
@@ -76,7 +75,7 @@ extension CloudCache {
         try await file.disk.read { [self] in try pendingRecordIDs(in: scope, limit: limit) }
     }
 
-    /// Changes that the service refused for good; see the blocking form.
+    /// Changes that the service permanently refused; see the blocking form.
     public func attentionItems() async throws -> [AttentionItem] {
         try await file.disk.read { [self] in try attentionItems() }
     }

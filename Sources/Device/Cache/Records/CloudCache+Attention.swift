@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Changes that the service refused for good, and how to resolve them.
+/// Changes that the service permanently refused, and how to resolve them.
 ///
 /// ```swift
 /// for item in try await cache.attentionItems() {
@@ -13,8 +13,8 @@ import StratusSync
 /// try await cache.takeServiceVersions(of: cache.attentionItems())  // or the service is right
 /// ```
 extension CloudCache {
-    /// Changes that the service refused for good: first those of the private database, then those
-    /// of the shared one, the oldest first in each.
+    /// Changes that the service permanently refused: first those of the private database, then those of the shared one,
+    /// the oldest first in each.
     public func attentionItems() throws -> [AttentionItem] {
         try databases.flatMap { try $0.store.attentionItems() }
     }
@@ -27,7 +27,7 @@ extension CloudCache {
         }
     }
 
-    /// Undoes changes that were set aside, without asking the service: the records become what the service had
+    /// Undoes changes that were set aside, without a request to the service: the records become what the service had
     /// when this device last fetched them, and a record that it never had is removed.
     ///
     /// An item that was edited or retried meanwhile is left alone.
@@ -42,8 +42,8 @@ extension CloudCache {
     /// Fetches the records of changes that were set aside, and replaces them with the service's versions; a
     /// record that the service does not have is removed here too.
     ///
-    /// An item that was edited or retried meanwhile is left alone, as is one of whose record another version was fetched
-    /// meanwhile: ask again for those that remain.
+    /// An item that was edited or retried meanwhile is left alone, as is one whose record was fetched in another
+    /// version meanwhile; request the remaining ones again.
     ///
     /// - Throws: ``CacheError`` `notSynced` when the service cannot be asked, or does not answer
     ///   for all of them; the answers that did arrive are used. `halted` when another user is
@@ -77,7 +77,8 @@ extension CloudCache {
                 answers = try await remote.records(asked)
             } catch let failure as SyncFailure {
                 throw CacheError(
-                    .notSynced, "The service could not be asked; nothing is lost. Ask again later.",
+                    .notSynced,
+                    "The request to the service failed; nothing is lost. Try again later.",
                     failure: failure)
             }
             var found:
@@ -98,7 +99,8 @@ extension CloudCache {
         }
         if let failure {
             throw CacheError(
-                .notSynced, "The service could not be asked; nothing is lost. Ask again later.",
+                .notSynced,
+                "The request to the service failed; nothing is lost. Try again later.",
                 failure: failure)
         }
     }

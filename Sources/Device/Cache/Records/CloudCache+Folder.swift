@@ -3,12 +3,11 @@ import StratusClient
 import StratusRuntime
 import StratusSync
 
-/// A folder with a file for each user, and a local file for records that were made before anybody
-/// signed in.
+/// A folder with a file for each user, and a local file for records that were made before a user signed in.
 extension CloudCache {
-    /// What happens to records that were made on this device before anybody signed in.
+    /// What happens to records that were made on this device before a user signed in.
     public enum LocalRecords: Hashable, Sendable {
-        /// They stay in the local file, which opens again when nobody is signed in.
+        /// They stay in the local file, which opens again when no user is signed in.
         case keepApart
         /// The first user who signs in on this device and has no file here gets them, and sends them.
         case adopt
@@ -16,9 +15,8 @@ extension CloudCache {
 
     /// Opens or creates the file of a user in a folder, or the local one.
     ///
-    /// The app names the user, because it knows without a network who is signed in; when the
-    /// account changes, close the cache and open the next user's. A file is not synced for another
-    /// user than its own: syncing halts with `otherAccount`.
+    /// The app names the user, because it knows who is signed in without a network; when the account changes, close the
+    /// cache and open the next user's. A file is synced only for its own user: syncing halts with `otherAccount`.
     ///
     /// ```swift
     /// let user = try await CKContainer.default().userRecordID().recordName  // remember it
@@ -29,19 +27,19 @@ extension CloudCache {
     /// - Parameters:
     ///   - folder: the folder of the files; created if it does not exist, accessible only to its
     ///     user.
-    ///   - userRecordName: the user who is signed in; nil if nobody is.
+    ///   - userRecordName: the user who is signed in; nil if none is.
     ///   - localRecords: whether the user gets the records that were made before signing in. They
     ///     are never added to an existing file of the user, and only this user gets them.
-    ///   - container: whose databases to keep.
+    ///   - container: the container whose databases are kept.
     ///   - scopes: which of them: private, shared, or both.
     ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
     ///   - editDateKey: the date field in which every local edit leaves its time; nil leaves records alone.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
-    ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last.
+    ///   - types: which fields queries find by index; nil leaves the file as it was declared last.
     ///   - assets: which files are downloaded automatically, and how much space they may take.
-    ///   - world: time and chance; others in tests.
+    ///   - world: the source of time and randomness; replaced in tests.
     /// - Throws: ``CacheError``: as
     ///   ``init(path:container:scopes:settings:resolver:editDateKey:versions:types:assets:world:)``,
     ///   and `inUse` when another process has the local records open that must be adopted.
@@ -58,8 +56,7 @@ extension CloudCache {
             path: path, container: container, scopes: scopes, settings: settings,
             resolver: resolver, editDateKey: editDateKey, versions: versions, types: types,
             assets: assets, world: world)
-        // Set now, so that the file does not become that of another user who is signed in at its
-        // first sync.
+        // Set now, so that the file does not become that of another user who is signed in when it is first synced.
         if let userRecordName { _ = try databases[0].store.claim(for: userRecordName) }
     }
 

@@ -11,12 +11,12 @@ extension CloudCache {
     /// records have no unsaved changes: the next save of the same object writes only what is set
     /// from then on.
     ///
-    /// A zone that does not exist yet is created with the next sync, except in the shared database.
-    /// A record that was deleted meanwhile stays deleted, unless the resolver decides otherwise,
-    /// and the app gets ``CacheEvent/editOfDeletedRecord(client:)``; to create it again, make a new
-    /// record with the same ID. The file of a `CKAsset` is copied, and is durable when this
-    /// returns; a large one takes some time. Sharing needs the service: a new share, and one whose
-    /// people were changed, is saved with its `CKDatabase`, and comes here with the next sync.
+    /// A zone that does not exist yet is created with the next sync, except in the shared database. A record that was
+    /// deleted meanwhile stays deleted, unless the resolver decides otherwise, and the app gets
+    /// ``CacheEvent/editOfDeletedRecord(client:)``; to create it again, make a new record with the same ID. The file of
+    /// a `CKAsset` is copied, and is durable when this returns; a large one takes some time. Sharing needs the service:
+    /// a new share, and one whose participants were changed, is saved with its `CKDatabase`, and fetched by the next
+    /// sync.
     /// - Throws: ``CacheError`` `unsupportedValue`, `unsavedShare`, `invalidZone`, `assetUnreadable`,
     ///   `assetNotHere` or `storageFull`, or SQLite's error; then nothing is saved.
     public func save(
@@ -101,7 +101,7 @@ extension CloudCache {
         database.tellDriver(ofZones: [zone])
     }
 
-    // MARK: Looking
+    // MARK: Observing
 
     /// The IDs of a database's records as they change, by the app or the service, from now on.
     public func changes(in scope: CKDatabase.Scope = .private) -> RecordChanges<CKRecord.ID> {
@@ -128,8 +128,7 @@ extension CloudCache {
         )
     }
 
-    /// Copies the new files of records, and runs a body before the copies could be removed as
-    /// orphans.
+    /// Copies the new files of records, and runs a body before the copies can be removed as orphans.
     ///
     /// - Parameter body: called with the rows of the copies.
     private func keepingAssets(
@@ -137,7 +136,7 @@ extension CloudCache {
     ) throws {
         let wanted = records.flatMap { assetsToKeep(of: $0) }
         guard !wanted.isEmpty else { return try body([]) }
-        // Removes copies that were not saved in the end.
+        // Removes copies that were not saved.
         defer { keeper.noteChange() }
         try file.assets.making {
             var made: [CacheFile.KeptFile] = []
@@ -186,7 +185,7 @@ extension CloudCache {
         }
     }
 
-    /// Throws if records have new files, where files cannot be copied.
+    /// Throws if records have new files, in contexts where files cannot be copied.
     func refuseNewFiles(of records: [CKRecord], _ sentence: String) throws {
         if records.contains(where: { !assetsToKeep(of: $0).isEmpty }) {
             throw CacheError(.unsupportedValue, sentence)

@@ -59,10 +59,10 @@ public final class CloudCache: Sendable {
     ///   - editDateKey: a date field in which every local edit leaves its time, for `LatestEditWins` or a
     ///     resolver of the app; nil leaves records alone.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
-    ///   - types: which fields queries shall find by index; nil leaves the file as it was declared last. A type
+    ///   - types: which fields queries find by index; nil leaves the file as it was declared last. A type
     ///     that is new or declared otherwise is read once, here.
     ///   - assets: which files are downloaded automatically, and how much space they may take.
-    ///   - world: time and chance; others in tests.
+    ///   - world: the source of time and randomness; replaced in tests.
     /// - Throws: ``CacheError`` when the file cannot be opened, when a newer app wrote it, or
     ///   `invalidDatabase` for the public database, which is not kept on the device.
     public convenience init(

@@ -19,7 +19,7 @@ extension CloudCache {
     ///
     /// Pending changes are sent first.
     ///
-    /// - Throws: ``CacheError`` `notSynced` without the service, `invalidZone` where the record is not at the service;
+    /// - Throws: ``CacheError`` `notSynced` without the service, `invalidZone` if the record is not at the service;
     ///   ``sync()``'s errors.
     public func share(_ rootID: CKRecord.ID) async throws -> CKShare {
         try await sync()
@@ -108,7 +108,7 @@ extension CloudCache {
     /// - Parameter url: the link of an invitation.
     /// - Returns: the zone, in the shared database.
     /// - Throws: ``CacheError`` `notSynced` without the service, or what it refused, with ``CacheError/failure``;
-    ///   `invalidDatabase` where this cache does not keep the shared database.
+    ///   `invalidDatabase` if this cache does not keep the shared database.
     @discardableResult
     public func acceptShare(at url: URL) async throws -> CKRecordZone.ID {
         let id = try await atService(.shared) { database in

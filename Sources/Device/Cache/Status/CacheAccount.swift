@@ -6,7 +6,7 @@ public enum CacheAccount: String, Hashable, Sendable, Codable {
     case unknown
     /// A user is signed in, and the service accepts the account.
     case available
-    /// Nobody is signed in.
+    /// No user is signed in.
     case noAccount
     /// The service does not accept the account now: the session has ended, or the account is not ready.
     case temporarilyUnavailable
@@ -30,7 +30,7 @@ public enum CacheAccount: String, Hashable, Sendable, Codable {
         switch self {
         case .unknown: "not asked yet"
         case .available: "signed in"
-        case .noAccount: "nobody is signed in"
+        case .noAccount: "no user is signed in"
         case .temporarilyUnavailable: "sign in again"
         case .restricted: "not allowed by the account's administrator"
         case .otherUser: "another user is signed in"

@@ -28,7 +28,7 @@ extension CacheInspection {
             "SELECT name FROM record WHERE nameHash <> stratus_name_hash(name)"
         ),
         (
-            "A zone has two records of one name",
+            "A zone has two records with the same name",
             "SELECT name FROM record GROUP BY zone, nameHash, name HAVING count(*) > 1"
         ),
         (
@@ -50,7 +50,7 @@ extension CacheInspection {
             """
         ),
         (
-            "The service does not have a record, and nothing waits to bring it there",
+            "The service does not have a record, and no pending change will send it",
             """
             SELECT name FROM record WHERE system IS NULL AND NOT EXISTS (
                 SELECT 1 FROM pending

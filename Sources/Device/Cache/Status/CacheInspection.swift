@@ -36,7 +36,7 @@ package struct CacheInspection {
         configuration.prepareDatabase { $0.add(function: CacheFormat.nameHash) }
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            // One snapshot for all reads, whatever is written meanwhile.
+            // One snapshot for all reads, even if the file is written meanwhile.
             return try queue.read { database in
                 let inspection = CacheInspection(database, path: path)
                 try inspection.checkKind()

@@ -17,7 +17,7 @@ extension CacheStatus {
             }
         if let haltReason { return haltReason.summary + waiting }
         if !isEnabled { return "Syncing is off." + waiting }
-        if isStorageFull { return "This device is full; make room to go on." + waiting }
+        if isStorageFull { return "This device is full; free some space to continue." + waiting }
         if !isNetworkReachable { return "Offline." + waiting }
         if zonesAwaitingUpdate > 0 {
             return "A newer app has written records; update this one to sync everything." + waiting
@@ -30,7 +30,7 @@ extension CacheStatus {
         }
         if isQuotaExceeded { return "The account's storage at the service is full." + waiting }
         if retryCount > 0 {
-            return "The service does not answer as it should; trying again." + waiting
+            return "The service is not answering correctly; trying again." + waiting
         }
         if operation?.activity == .fetching {
             return "Fetching changes…" + (fetch.map { " \($0.summary)." } ?? "")
@@ -48,16 +48,16 @@ extension CacheStatus {
     public var details: String {
         var lines = [
             line,
-            "Changes that wait: \(pendingCount)",
+            "Pending changes: \(pendingCount)",
             "Changes that need attention: \(attentionCount)",
-            "Reports not taken: \(reportCount)",
+            "Unacknowledged reports: \(reportCount)",
             "Zones that wait for an update of the app: \(zonesAwaitingUpdate)",
             "Records here: \(recordCount), of which the service has \(recordsWithChangeTagCount)",
             "Full fetch: \(fetch?.details ?? "none")",
             "Last fetch: \(Self.time(lastFetchMilliseconds))",
             "Last send: \(Self.time(lastSendMilliseconds))",
             "Account: \(account.summary)",
-            "Operation under way: \(operation?.summary ?? "none")",
+            "Current operation: \(operation?.summary ?? "none")",
             "Last operation: \(lastOperation?.summary ?? "none")",
             "Pause after the next operation: \(delaySeconds) s",
             "Halted: \(haltReason?.summary ?? "no")",

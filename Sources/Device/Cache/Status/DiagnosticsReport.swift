@@ -81,21 +81,21 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
     public var account: String?
     /// False while syncing is turned off with ``CloudCache/setEnabled(_:)``.
     public var isEnabled: Bool
-    /// ``CacheStatus/details``, if an app made the report.
+    /// The lines of ``CacheStatus/details``, if an app made the report.
     public var status: [String]
-    /// The databases of which the file has anything, the private one first.
+    /// The databases with content in the file, the private one first.
     public var databases: [Database]
-    /// The zones of all databases, in the order in which they came into the file.
+    /// The zones of all databases, in the order in which they were added to the file.
     public var zones: [Zone]
-    /// The oldest 1,000.
+    /// The oldest 1,000 pending changes.
     public var queue: [Change]
-    /// The number of all pending changes, also of those that ``queue`` leaves out.
+    /// The number of all pending changes, including those that ``queue`` leaves out.
     public var queueCount: Int
     /// How many reports of each kind the app has not acknowledged.
     public var reports: [String: Int]
-    /// The last 500, the oldest first.
+    /// The last 500 events, the oldest first.
     public var events: [LoggedEvent]
-    /// Rows of each table.
+    /// The number of rows in each table.
     public var rowCounts: [String: Int]
     /// The sizes, in bytes, of the file and the files that belong to it.
     public var fileBytes: [String: Int]
@@ -110,9 +110,8 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
 
     /// The report for a person.
     public var text: String {
-        var lines = [
-            "Cache of \(userRecordName ?? "nobody yet"), format \(format), \(Self.time(made))"
-        ]
+        let user = userRecordName.map { "of \($0)" } ?? "without a user"
+        var lines = ["Cache \(user), format \(format), \(Self.time(made))"]
         lines += status
         lines.append("Account: \(account ?? "unknown"), syncing \(isEnabled ? "on" : "off")")
         lines.append("")
@@ -143,7 +142,7 @@ public struct DiagnosticsReport: Hashable, Sendable, Codable {
         lines.append("Queue: \(queueCount) changes")
         for change in queue { lines.append("  " + Self.line(of: change)) }
         for (kind, count) in reports.sorted(by: { $0.key < $1.key }) {
-            lines.append("Reports not taken, \(kind): \(count)")
+            lines.append("Unacknowledged reports, \(kind): \(count)")
         }
         lines.append("")
         lines.append("Events: \(events.count)")

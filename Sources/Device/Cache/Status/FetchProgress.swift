@@ -24,7 +24,7 @@ public struct FetchProgress: Hashable, Sendable {
     /// each. Nil if the service does not say, as Apple's does not.
     public var remainingCount: Int?
 
-    /// Makes a progress; by default that of a fetch that has brought nothing yet.
+    /// Makes a progress value; by default that of a fetch that has received nothing yet.
     public init(
         fetchedCount: Int = 0, appliedCount: Int = 0, recordsPerSecond: Double? = nil,
         remainingCount: Int? = nil
@@ -49,18 +49,18 @@ public struct FetchProgress: Hashable, Sendable {
 
     /// A few words for a person.
     var summary: String {
-        let toCome = remainingCount.map { ", \($0) to come" } ?? ""
+        let toCome = remainingCount.map { ", \($0) remaining" } ?? ""
         return "\(appliedCount) records are here" + toCome
     }
 
-    /// The same with all numbers.
+    /// The summary with all numbers.
     var details: String {
         let rate = recordsPerSecond.map { ", \(Int($0)) a second" } ?? ""
         return summary + "; \(fetchedCount) were fetched" + rate
     }
 }
 
-/// Stored in the file, so that it counts applied records over restarts.
+/// Stored in the file, so that applied records are still counted after a restart.
 extension FetchProgress {
     /// Reads the zone's flag: the applied and the remaining count.
     private init(text: String) {

@@ -16,9 +16,9 @@ public struct RecordSyncState: Hashable, Sendable {
         case waitsToSave
         /// A deletion waits to be sent.
         case waitsToDelete
-        /// It was sent, and the answer has not arrived yet.
+        /// The change was sent, and the answer has not arrived yet.
         case isSending
-        /// The service refused the change for good.
+        /// The service permanently refused the change.
         case needsAttention(SyncFailure)
     }
 

@@ -17,11 +17,11 @@ extension CacheFormat {
         AND record.name = pending.name
         """
 
-    /// From format 9 to 10: names are found by their hashes. That a name is one record's is seen to by the gate to
-    /// the table, `CacheStore+RecordRows.swift`, as SQLite has no index of names any more.
+    /// From format 9 to 10: names are found by their hashes. `CacheStore+RecordRows.swift`, through which all writes
+    /// go, keeps names unique, because SQLite no longer has an index of names.
     ///
-    /// The table is made anew, as SQLite cannot take a constraint away. What refers to it does so by its name: the
-    /// texts of references, views and triggers, the app's own too, stay as they are.
+    /// The table is recreated, because SQLite cannot drop a constraint. References, views and triggers, including the
+    /// app's own, refer to it by name, so their SQL stays unchanged.
     static func findByHash(_ database: Database) throws {
         database.add(function: nameHash)
         let triggers = try String.fetchAll(

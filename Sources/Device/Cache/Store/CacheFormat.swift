@@ -80,7 +80,7 @@ enum CacheFormat {
         {
             throw CacheError(
                 .damaged,
-                "The cache's file is damaged. Delete it; what was not sent from it is lost.",
+                "The cache's file is damaged. Delete it; unsent changes in it are lost.",
                 cause: error)
         } catch is RowDecodingError {
             throw CacheError.damagedRow
@@ -92,7 +92,7 @@ enum CacheFormat {
         }
     }
 
-    /// Whether a file's number of its format is damaged: the table of its migrations has none that this app does not know.
+    /// Whether the format number of a file is damaged: it is if this app knows all migrations of the file.
     private static func isNumberDamaged(inFileAt path: String) -> Bool {
         var configuration = Configuration()
         configuration.readonly = true
@@ -103,7 +103,7 @@ enum CacheFormat {
             }
             return !found.isEmpty && found.isSubset(of: known)
         } catch {
-            // Files of formats before the table have none. Whoever cannot read it believes the number, and touches nothing.
+            // Files of formats before the table have none. On an error the number counts as correct.
             return false
         }
     }
@@ -134,12 +134,11 @@ enum CacheFormat {
         return try queue.read { try schema(of: $0) }
     }
 
-    // zone.isRefetching: 1 a full fetch has not ended, 2 the zone's first.
-    // zone.state: 0 wanted, 1 known to exist, 2 to be deleted, 3 to be deleted and made
-    // again, 4 refused by the service. zone.pass counts full fetches: rows that
-    // a full fetch did not bring keep an older pass and are deleted at its end.
-    // pending.earlier: 8-byte marks of values that newer edits took the place of; the service may have
-    // got them without our hearing of it. pending.errorCode: set aside, needs attention.
+    // zone.isRefetching: 1 a full fetch has not ended, 2 the zone's first. zone.state: 0 wanted, 1 known to exist, 2 to
+    // be deleted, 3 to be deleted and created again, 4 refused by the service. zone.pass counts full fetches: rows that
+    // a full fetch did not contain keep an older pass and are deleted at its end. pending.earlier: 8-byte marks of
+    // values that newer edits replaced; the service may have received them although no answer arrived.
+    // pending.errorCode: set aside, needs attention.
     private static let tables = """
         CREATE TABLE flag (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
         CREATE TABLE zone (
@@ -163,10 +162,9 @@ enum CacheFormat {
         CREATE INDEX pendingToSend ON pending (sequence) WHERE errorCode IS NULL;
         """
 
-    // pending.isMadeAnew: the base is of a record that was deleted before this one was made.
-    // pending.isUncertain: was sent, without an answer.
-    // tombstone: what was here and is gone, zones with an empty name. A row says nothing of a record
-    // or zone that is here again.
+    // pending.isMadeAnew: the base is a record that was deleted before this one was created. pending.isUncertain: the
+    // change was sent without an answer. tombstone: records and zones that were deleted; a zone has an empty name. A
+    // row has no meaning for a record or zone that is here again.
     private static let tombstones = """
         ALTER TABLE pending ADD COLUMN isMadeAnew INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE pending ADD COLUMN isUncertain INTEGER NOT NULL DEFAULT 0;
@@ -175,12 +173,11 @@ enum CacheFormat {
             UNIQUE (owner, zone, name));
         """
 
-    // database: the raw value of a CKDatabase.Scope; 0 is the file as a whole. Up to format 4 a file had one
-    // database and did not say which: the owners of its zones do. The tokens of a file without zones are
-    // forgotten, for a token of the wrong database would hide what is in this one.
-    // change: one row for each transaction that changed records, so that every process with this file hears of
-    // it. Its id counts the records; the oldest rows go. report: what the app was not told yet, or has not
-    // taken.
+    // database: the raw value of a CKDatabase.Scope; 0 is the file as a whole. Up to format 4 a file had one database
+    // and did not name it: the owners of its zones show which it is. The tokens of a file without zones are removed,
+    // because a token of the wrong database would hide changes of this one. change: one row for each transaction that
+    // changed records, so that every process with this file is notified of it. Its id counts the records; the oldest
+    // rows are removed. report: what the app has not been notified of, or has not acknowledged.
     private static let databases = """
         CREATE TABLE newZone (
             id INTEGER PRIMARY KEY, database INTEGER NOT NULL, name TEXT NOT NULL,
@@ -216,7 +213,7 @@ enum CacheFormat {
             content BLOB NOT NULL);
         """
 
-    // event: what happened while syncing, the last 500; see CacheLog. details: JSON.
+    // event: events of syncing, the last 500; see CacheLog. details: JSON.
     private static let events = """
         CREATE TABLE event (
             id INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL,
@@ -224,25 +221,24 @@ enum CacheFormat {
             details TEXT NOT NULL);
         """
 
-    // tombstone.deleted: when this device deleted it, in milliseconds since 1970; NULL for what others deleted.
+    // tombstone.deleted: when this device deleted it, in milliseconds since 1970; NULL if another device deleted it.
     private static let timesOfDeletions = "ALTER TABLE tombstone ADD COLUMN deleted INTEGER;"
 
-    // tombstone.madeAnew: when the deleted record was made under the name of one deleted before, in milliseconds since
-    // 1970; NULL for the first of its name.
+    // tombstone.madeAnew: when the deleted record was created under the name of an earlier deleted one, in milliseconds
+    // since 1970; NULL for the first of its name.
     private static let deletedRecords = "ALTER TABLE tombstone ADD COLUMN madeAnew INTEGER;"
 
-    // tombstone.version: the zone's version at which the service confirmed the deletion; the largest number for one that
-    // the zone's changes told, 0 for a record that never was at the service, NULL for a deletion that the service did not
-    // confirm, or lost.
-    // pending.isSentAgain: the service lost the record.
+    // tombstone.version: the zone's version at which the service confirmed the deletion; the largest number for one
+    // that the zone's changes reported, 0 for a record that was never at the service, NULL for a deletion that the
+    // service did not confirm or has lost. pending.isSentAgain: the service lost the record.
     private static let versionsOfDeletions = """
         ALTER TABLE tombstone ADD COLUMN version INTEGER;
         ALTER TABLE pending ADD COLUMN isSentAgain INTEGER NOT NULL DEFAULT 0;
         """
 
-    // tombstone.sent: marks of the times of its fields, as a new record was sent that was deleted before it was known whether
-    // it had arrived; NULL for all others.
-    // pending.isMoved: its base refers with DELETE_SELF to what the record does not refer to any more, or may do so.
+    // tombstone.sent: marks of the field times with which a new record was sent, if it was deleted before it was known
+    // whether it had arrived; NULL for all others. pending.isMoved: its base refers, or may refer, with DELETE_SELF to
+    // a record to which the record no longer refers.
     private static let unansweredSavesAndMoves = """
         ALTER TABLE tombstone ADD COLUMN sent BLOB;
         CREATE INDEX tombstoneOfUnanswered ON tombstone (database, owner, zone)
@@ -265,8 +261,8 @@ enum CacheFormat {
 
     /// From format 2 to 3: the bytes of fields and system fields, row by row, in one transaction.
     ///
-    /// The digests of earlier edits are removed, because they were made of the former bytes. If the
-    /// service has such an edit, the resolver is called where it was not before.
+    /// The digests of earlier edits are removed, because they were made from the former bytes. If the service has such
+    /// an edit, the resolver is called where it was not before.
     private static func storeFieldsAsJSON(_ database: Database) throws {
         let columns = [
             ("record", "id", "system", "fields"),

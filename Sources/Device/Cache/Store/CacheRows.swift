@@ -56,14 +56,14 @@ struct ZoneRow {
 }
 
 extension ZoneRow {
-    /// - Parameter condition: of SQL, with the order if there shall be one.
+    /// - Parameter condition: the condition in SQL, optionally followed by an order.
     static func all(where condition: String, _ database: Database) throws -> [ZoneRow] {
         try SQLStatement(database, "SELECT \(columns) FROM zone WHERE \(condition)")
             .all { try ZoneRow($0) }
     }
 }
 
-/// Columns that are never NULL, where a flipped bit may have made them so.
+/// Reads columns that are NULL only if a flipped bit made them so.
 extension SQLStatement {
     func storedInteger(_ column: Int32) throws -> Int64 {
         guard isInteger(column) else { throw CacheError.damagedRow }
@@ -89,11 +89,11 @@ struct PendingRow {
     /// record, or nil if the service has confirmed that deletion, which the zone's changes may
     /// still report.
     var isMadeAnew: Bool
-    /// Whether the service lost the record and gets it again: others may have sent it too, and
-    /// deleted it since.
+    /// Whether the service lost the record and it is sent again: other devices may have sent it too, and deleted it
+    /// since.
     var isSentAgain: Bool
     var delivery: Delivery
-    /// Whether the record refers to others with DELETE_SELF at the service than here; see ``Departures``.
+    /// Whether the record refers to other records with DELETE_SELF at the service than here; see ``Departures``.
     var isMoved: Bool
 
     /// Whether the change may have reached the service. Stored before a batch is sent.
@@ -110,11 +110,11 @@ struct PendingRow {
         delivery != .notSent && (change.kind == .delete || base?.system == nil || isMadeAnew)
     }
 
-    /// Whether it is of a new record, and the zone's changes have not told of the former one's deletion yet; see
-    /// `CacheStore.waitsForDeletion`.
+    /// Whether it changes a new record, and the zone's changes have not reported the deletion of the former one yet;
+    /// see `CacheStore.waitsForDeletion`.
     var waitsForDeletion: Bool { isMadeAnew && base == nil }
 
-    /// Whether it makes a record that the service has not got, and had none of that name.
+    /// Whether it creates a record that the service does not have, under a name that it never had.
     var isNeverSent: Bool {
         change.kind == .save && base == nil && delivery == .notSent && !isMadeAnew && !isSentAgain
     }
@@ -134,7 +134,7 @@ struct PendingRow {
         change = PendingChange(
             id: id, kind: isDeletion ? .delete : .save, generation: try row.decode(atIndex: 3),
             conflictRounds: try row.decode(atIndex: 10), attempts: try row.decode(atIndex: 11))
-        // They are counted on.
+        // These numbers are incremented later.
         let most = max(Int(change.generation), change.conflictRounds, change.attempts)
         let least = min(Int(change.generation), change.conflictRounds, change.attempts)
         guard least >= 0, most < Int(Int32.max) else { throw CacheError.damagedNumber }
@@ -149,7 +149,7 @@ struct PendingRow {
                 message: try row.decode(String?.self, atIndex: 13) ?? "")
         }
         isMadeAnew = try row.decode(atIndex: 14)
-        // Only this app's versions write the column; an unknown number is treated as the unknown.
+        // Only this app's versions write the column; an unknown number is treated as `unknown`.
         delivery = Delivery(rawValue: try row.decode(atIndex: 15)) ?? .unknown
         isSentAgain = try row.decode(atIndex: 16)
         isMoved = try row.decode(atIndex: 17)

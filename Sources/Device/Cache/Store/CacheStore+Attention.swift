@@ -2,9 +2,9 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// Resolving changes that the service refused for good.
+/// Resolving changes that the service permanently refused.
 extension CacheStore {
-    /// Which edit a change is of, and upon which version of the service's.
+    /// The edit of a change, and the service's version that it is based on.
     struct SetAsideGeneration: Equatable {
         var generation: Int64
         var baseTag: String?
@@ -43,8 +43,8 @@ extension CacheStore {
         }
     }
 
-    /// Replaces changes by the service's versions, unless they were edited since the request, or a fetch brought another
-    /// version: that may be the later one, and is not fetched again.
+    /// Replaces changes by the service's versions, unless they were edited since the request, or a fetch received
+    /// another version, which may be the later one, and is not fetched again.
     func takeInsteadOfSetAside(
         _ answers: [(id: RecordID, server: RecordSnapshot?, generation: SetAsideGeneration)]
     ) throws -> CacheOutcome {

@@ -16,7 +16,7 @@ extension CacheStore {
         return backlog
     }
 
-    /// The same, without the state of the database and of its pending changes.
+    /// The backlog of the zones, without the state of the database and of its pending changes.
     func backlogOfZones() throws -> SyncBacklog {
         try read { database in
             let unanswered = Set(try zonesWithUnanswered(database))

@@ -14,7 +14,7 @@ extension CacheStore {
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try decide(answered, pending, zone, countsRound: countsRound, &outcome, database)
-        // What an older app wrote may have won.
+        // A value that an older app wrote may have won.
         if isOlder(answered) {
             try migrateAsEdit(answered.id.name, zone, &outcome, database)
         }
@@ -50,7 +50,7 @@ extension CacheStore {
         if try row.base?.isOfAnotherRecord(than: server) == false
             && deletesFormer(row, zone, database)
         {
-            // The former record is deleted all the same.
+            // The former record is deleted anyway.
             row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0
             try update(row, database)
@@ -72,7 +72,7 @@ extension CacheStore {
             try rebase(&row, on: server, zone, database)
             return
         }
-        // Records are compared in one form: what an older app edited is part of what the migration makes of it.
+        // Records are compared in one form: an edit of an older app is part of the migrated record.
         let conflict = SyncConflict(
             ancestor: ancestor.map { migrated($0, like: client) }, client: client,
             server: migrated(server, like: client),
@@ -91,8 +91,8 @@ extension CacheStore {
         try resolve(conflict, as: merged, over: server, &row, zone, &outcome, database)
     }
 
-    /// A record that was deleted here stays deleted, whatever was edited elsewhere, unless it is
-    /// gone and another record of its name was created since.
+    /// A record that was deleted here stays deleted, regardless of edits elsewhere, unless it no longer exists and
+    /// another record of its name was created since.
     private func meetDeletion(
         here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
@@ -108,7 +108,7 @@ extension CacheStore {
         try update(row, database)
     }
 
-    /// Whether a record of the service is another one than that of a pending deletion.
+    /// Whether a record of the service is not the record of a pending deletion.
     func isOfAnotherRecord(
         _ server: RecordSnapshot, than deletion: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
@@ -138,8 +138,8 @@ extension CacheStore {
     /// The common ancestor of both versions as far as this device knows it. It includes values of
     /// the service that this device sent earlier without getting an answer.
     ///
-    /// - Returns: also whether the service has a value that is neither of these nor this device's own, or lacks one that
-    ///   may have been sent.
+    /// - Returns: the ancestor, and whether the service has a value that is neither of these nor this device's own, or
+    ///   lacks one that may have been sent.
     private func ancestor(
         of client: RecordSnapshot, _ server: RecordSnapshot, _ row: PendingRow
     ) -> (RecordSnapshot?, hasForeignFields: Bool) {
@@ -152,7 +152,7 @@ extension CacheStore {
             (server.fields + client.fields + ancestor.fields).map(\.name))
         for name in names where name != timesKey {
             if server.field(name) == ancestor.field(name) {
-                // What was sent is not there, as far as it was not edited since: if it arrived, somebody took it back.
+                // A value that was sent, and not edited here since, is missing: if it arrived, someone reverted it.
                 if server.field(name) != client.field(name),
                     !earlier.contains(server.mark(ofField: name))
                 {
@@ -180,7 +180,7 @@ extension CacheStore {
 
     /// Merges both sides into one record, which is sent again.
     ///
-    /// - Parameter server: the service's record as it is there.
+    /// - Parameter server: the service's record as the service has it.
     private func resolve(
         _ conflict: SyncConflict, as merged: RecordSnapshot, over server: RecordSnapshot,
         _ row: inout PendingRow, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
@@ -238,8 +238,8 @@ extension CacheStore {
     private func rebase(
         _ row: inout PendingRow, on server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
-        // The service still has the record that was deleted here, or has it again after a loss; where no times travel with
-        // records, only this device knows that.
+        // The service still has the record that was deleted here, or has it again after a loss; if records have no
+        // field of times, only this device knows that.
         let here = try record(server.id.name, zone, database)
         row.isMadeAnew =
             try fieldTimesKey(ofType: server.type) == nil
@@ -255,7 +255,7 @@ extension CacheStore {
         try putSystem(server.system, of: server.id.name, zone, database)
     }
 
-    /// Whether a record was created after another one of its name was deleted, by its times.
+    /// Whether a record's times show that it was created after another one of its name was deleted.
     func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
         guard let made = record.flatMap({ madeAnewMilliseconds($0) }) else { return false }
         return made > madeAnewMilliseconds(other) ?? .min

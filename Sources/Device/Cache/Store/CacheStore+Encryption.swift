@@ -37,8 +37,8 @@ extension CacheStore {
         file.encryptedKeys.withLock { $0[type] ?? [] }
     }
 
-    /// Whether a fetch brings values that this device had no key for when it fetched them; the record did not change at the
-    /// service.
+    /// Whether a fetch contains values for which this device had no key when it first fetched them; the record did not
+    /// change at the service.
     func isReadableNow(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
@@ -56,7 +56,7 @@ extension CacheStore {
         }
     }
 
-    /// Takes such values into a record with a pending change, and into its base.
+    /// Copies such values into a record with a pending change, and into its base.
     func takeReadable(
         _ server: RecordSnapshot, _ client: RecordSnapshot, _ row: inout PendingRow,
         _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
@@ -94,7 +94,7 @@ extension CacheStore {
 }
 
 extension Field {
-    /// Whether it has a value that only a key opens which this device does not have.
+    /// Whether it has a value that is encrypted with a key which this device does not have.
     fileprivate var isSealed: Bool {
         guard isEncrypted, case .bytes(let bytes) = value else { return false }
         return bytes.starts(with: [0x53, 0x56, 0x31, 0x00])

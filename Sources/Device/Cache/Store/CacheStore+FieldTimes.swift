@@ -89,8 +89,8 @@ extension CacheStore {
         ).execute(arguments: [offset])
     }
 
-    /// Handles a change that was refused for good. If the field of times may be the reason, as in a
-    /// production environment whose schema lacks it, the record is sent without it.
+    /// Handles a change that was permanently refused. If the field of times may be the reason, as
+    /// in a production environment whose schema lacks it, the record is sent without it.
     ///
     /// - Returns: whether it is tried again.
     func isTriedWithoutFieldTimes(
@@ -101,7 +101,7 @@ extension CacheStore {
             let key = resolver.fieldTimesKey, let sent = item.client
         else { return false }
         guard sent[key] != nil else {
-            // That was not the reason.
+            // The field was not the reason.
             typesWithoutFieldTimes.withLock { _ = $0.remove(sent.type) }
             return false
         }

@@ -9,7 +9,7 @@ import StratusSync
 extension CacheStore {
     /// Writes edits and deletions with their pending changes, in one transaction.
     ///
-    /// - Parameter assets: files that were made for the edits.
+    /// - Parameter assets: files that were created for the edits.
     /// - Returns: the outcome, and zones that must be created.
     func commit(
         edits: [LocalEdit], deletions: [RecordID], assets: [CacheFile.KeptFile] = []
@@ -25,7 +25,7 @@ extension CacheStore {
         return (outcome, wanted)
     }
 
-    /// As above, within a transaction.
+    /// Writes edits and deletions within an open transaction.
     ///
     /// - Returns: zones that must be created, and fields to ``remember(_:)`` after the transaction.
     func commit(
@@ -53,7 +53,7 @@ extension CacheStore {
             if try apply(edit, zone, now, database) { outcome.changedIDs.insert(edit.id) }
         }
         for id in deletions {
-            // Without its zone the record is not here.
+            // A record whose zone is unknown is not here.
             guard let zone = try zone(id.zoneID, database) else { continue }
             if try delete(id.name, zone, now, database) { outcome.changedIDs.insert(id) }
         }
@@ -62,8 +62,7 @@ extension CacheStore {
 
     // MARK: Before the edits
 
-    /// Notes that an edit was made while nobody was signed in: the records belong to nobody until
-    /// the app adopts them.
+    /// Notes that an edit was made while no user was signed in: the records have no user until the app adopts them.
     private func noteWhoEdits(_ database: Database) throws {
         guard !hasAccount(), try flag(CacheFlag.userRecordName, database) == nil else { return }
         try setFlag(CacheFlag.isMadeByNobody, "1", database)
@@ -93,7 +92,7 @@ extension CacheStore {
         return new
     }
 
-    /// Caches fields that are stored by now, so that the next edit does not store them again.
+    /// Caches fields that are stored now, so that the next edit does not store them again.
     func remember(_ fields: Set<EncryptedField>) {
         guard !fields.isEmpty else { return }
         file.encryptedKeys.withLock { $0.merge(EncryptedKeys(fields)) { $0.union($1) } }
@@ -130,7 +129,7 @@ extension CacheStore {
     /// Makes sure that a zone exists here; one that was to be deleted, or was refused, is wanted
     /// again.
     ///
-    /// - Parameter wanted: gets it if syncing must hear of that.
+    /// - Parameter wanted: receives the zone if syncing must be notified of it.
     func wantedZone(
         _ id: ZoneID, _ wanted: inout [ZoneID], _ database: Database
     ) throws -> ZoneRow {
@@ -140,17 +139,17 @@ extension CacheStore {
             // record.
             throw CacheError(
                 .invalidZone,
-                "Records in the default zone reach no other device. Save into a zone of your own."
-            )
+                "Records in the default zone are not synced to other devices. Save into a custom"
+                    + " zone.")
         }
         if !createsZones, known?.state != .existing, known?.state != .detached {
             throw CacheError(
-                .invalidZone, "The zone is not shared with the user. Save into one that is.")
+                .invalidZone, "The zone is not shared with the user. Save into a shared zone.")
         }
         var row = try known ?? zone(id, orMake: .wanted, database)
         switch row.state {
-        // One that was only emptied is there, as far as is known here; with the records that were to go with it, and must be
-        // deleted one by one now.
+        // A zone that was only emptied still exists, as far as this device knows. Its records, which would have been
+        // deleted with it, must now be deleted one by one.
         case .unwanted where row.token != nil:
             row.state = .existing
             row.token = nil
@@ -182,7 +181,7 @@ extension CacheStore {
         var new: RecordSnapshot
         var before: RecordSnapshot?
         if let old {
-            // The service has it as it is: what it is migrated to is part of the edit.
+            // The service has the record unmigrated, so the migration is part of the edit.
             let migrated = migrated(old)
             (new, before) = (migrated, migrated)
             edit.apply(to: &new)
@@ -254,7 +253,7 @@ extension CacheStore {
         _ base: RecordSnapshot?, _ database: Database
     ) throws -> Bool {
         guard old == nil else { return false }
-        // Of a record that was never sent, where none of its name was before, no deletion is queued.
+        // No deletion is queued for a record that was never sent, unless its name was used before.
         if let pending { return pending.change.kind == .delete }
         return try base == nil && wasThere(edit.id, database)
     }
@@ -291,8 +290,8 @@ extension CacheStore {
         try refuseIfNewer(old)
         let pending = try pending(name, zone, database)
         if let pending, pending.isNeverSent {
-            // After a loss others may have the record, although this device makes it again; and a
-            // former one of the name was at the service.
+            // After a loss other devices may have the record although this device creates it again; and a former record
+            // of the name was at the service.
             let isKnownThere =
                 try lossMilliseconds(in: zone, database) != nil
                 || hasTombstone(of: old.id, database)

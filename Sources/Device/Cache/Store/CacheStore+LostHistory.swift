@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// The history that the service lost, as after a restore from a backup, as found by a full fetch.
+/// The history that the service lost, such as after a restore from a backup, as found by a full fetch.
 struct LostHistory {
     /// The last version of the zone that the service and this device share.
     var lastIntactVersion: Int64
@@ -31,13 +31,13 @@ struct LostHistory {
 extension CacheStore {
     /// Forgets a zone's token; the next fetch is a full one.
     ///
-    /// - Parameter lastIntactVersion: the last intact version by the error; nil if it named none.
+    /// - Parameter lastIntactVersion: the last intact version as named by the error; nil if it named none.
     func dropToken(of id: ZoneID, lastIntactVersion: Int64?) throws {
         try file.write { database in
             guard let row = try zone(id, database) else { return }
             // Rows of an unfinished full fetch may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
-            // The token of an unfinished full fetch names the newest version, but what is later than this one is not here.
+            // The token of an unfinished full fetch names the newest version, but later changes are not here.
             let began = lastIntactVersion == nil ? nil : try refetchedAfter(row, database)
             let intact = [known, began, lastIntactVersion].compactMap(\.self).min()
             try setLastIntactVersion(intact, of: row, database)
@@ -54,7 +54,7 @@ extension CacheStore {
         }
     }
 
-    /// What a newer app had sent again after the last intact version is lost once more.
+    /// Removes the notes of records that a newer app sent again after the last intact version: they are lost once more.
     private func forgetSentAgainElsewhere(
         in zone: ZoneRow, after intact: Int64, _ database: Database
     ) throws {
@@ -72,14 +72,14 @@ extension CacheStore {
         }
     }
 
-    /// Nil if no full fetch after an expiry is running, or if the error named no version.
+    /// The history that the service lost; nil if no full fetch after an expiry runs, or its error named no version.
     func lostHistory(of zone: ZoneRow, _ database: Database) throws -> LostHistory? {
         guard zone.isRefetching else { return nil }
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
 
-    /// The version after which a full fetch of the zone names the deletions: the last one that this
-    /// device and the service share, after an expiry whose error named it; nil without one.
+    /// The version after which a full fetch of the zone names the deletions: the last one that this device and the
+    /// service share, after an expiry whose error named it; nil if there is none.
     func lastIntactVersion(of id: ZoneID) throws -> Int64? {
         try read { database in
             try zone(id, database).flatMap {
@@ -163,7 +163,7 @@ extension CacheStore {
             let system = here.system, system.sharing == nil, history.contains(system)
         else { return false }
         let row = try pending(name, zone, database)
-        // In the shared database its owner's device sends it again, but not this user's own edits.
+        // In the shared database its owner's device sends it again, except for this user's own edits.
         guard row?.change.kind == .save || isSentAgain(system) else { return false }
         // A newer app had sent it again: it was deleted since.
         if let row, row.isSentAgain, row.base == nil { return false }
@@ -182,12 +182,12 @@ extension CacheStore {
         return true
     }
 
-    /// Handles a deletion of a record whose state here was lost. If the record was created after
-    /// another one of its name was deleted, the deletion is that of the former record, which was
-    /// lost too and repeated; unless the service says that the deleted record was created when this one was.
+    /// Handles a deletion of a record whose state here was lost. If the record was created after another one of its
+    /// name was deleted, the deletion is that of the former record, which was lost too and repeated; unless the service
+    /// says that both were created at the same time.
     ///
-    /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if the service does not say.
-    /// - Returns: whether the record is sent as a new one, or waits to be.
+    /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if unknown.
+    /// - Returns: whether the record is sent as a new one, or waits to be sent.
     func sendLostAnew(
         _ name: String, created: Int64?, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ database: Database
@@ -196,22 +196,22 @@ extension CacheStore {
             let made = madeAnewMilliseconds(here),
             created == nil || here.system?.createdMilliseconds != created
         else { return false }
-        // One whose save had no answer is pending already, and was made after the deleted one had been created.
+        // A record whose save was not answered is already pending; the deleted one was created before it.
         if here.system == nil, let created, created < made { return true }
         return try sendLost(name, zone, &lost, database)
     }
 
-    /// How often a change is refused before the zone's changes come, until the refusal decides: a process that ends between
-    /// them sends it again.
+    /// How often a change may be refused before the zone's changes are fetched, until the refusal counts: if a process
+    /// ends in between, the change is sent again.
     private static let refusalsAwaited = 4
 
-    /// Whether a change was refused because the record is missing, another one, older than here, or of another epoch, as
-    /// what somebody saved after a restore. The zone's changes, not fetched yet, will show whether something
-    /// was deleted or lost.
+    /// Whether a change was refused because the service's record is missing, is another record, is older than here, or
+    /// is of another epoch, such as one saved after a restore. The zone's changes, not fetched yet, will show whether
+    /// something was deleted or lost.
     func mayBeLost(
         _ row: PendingRow, _ server: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        // Refused before, it may be sent again before the zone's changes come; perhaps they never do.
+        // A refused change may be sent again before the zone's changes are fetched, which may never happen.
         let rounds = row.change.conflictRounds
         guard try rounds == 0 || rounds < Self.refusalsAwaited && needsFetch(zone, database),
             !row.isMadeAnew, let base = row.base, let system = base.system,
@@ -235,7 +235,7 @@ extension RecordSnapshot.SystemFields {
     /// dot, in base 36 (decision 17). Nil for a tag of another form.
     fileprivate var version: Int64? { Self.version(ofTag: changeTag) }
 
-    /// The epoch that wrote the version: the part of the tag behind the dot.
+    /// The epoch that wrote the version: the part of the tag after the dot.
     fileprivate var epoch: Substring? {
         changeTag.firstIndex(of: ".").map { changeTag[changeTag.index(after: $0)...] }
     }

@@ -37,7 +37,7 @@ extension CacheStore {
         }
     }
 
-    /// Whether all of a zone is fetched.
+    /// Whether a full fetch of a zone is running.
     func isRefetching(_ id: ZoneID) throws -> Bool {
         try read { try zone(id, $0)?.isRefetching ?? false }
     }
@@ -71,7 +71,7 @@ extension CacheStore {
             func isPlain(_ row: FetchedRow) throws -> Bool {
                 try lost == nil && !mayRepeat(deletions, of: row.name, zone, database)
             }
-            // The type whose records are kept as they come, as was just found.
+            // The last type that was found to be stored as received.
             var keptType: String?
             outcome.fetched = FetchedRows(zone: zone.id)
             var types = try file.types(database)
@@ -98,7 +98,7 @@ extension CacheStore {
                 } else {
                     try takeOver(server, zone, &lost, &outcome, database)
                     try noteNewer(server, zone, &outcome, database)
-                    // What is here may be another one, which the service has lost.
+                    // The record here may be a different one, which the service has lost.
                     if isOlder(server) {
                         try migrateAsEdit(server.id.name, zone, &outcome, database)
                     }
@@ -140,7 +140,8 @@ extension CacheStore {
         }
     }
 
-    /// Whether the deletion that the service tells is that of a record which preceded the one deleted last under its name.
+    /// Whether a deletion that the service reports is that of a record which preceded the one deleted last under its
+    /// name.
     private func isOfFormer(
         deletionOf id: RecordID, created: Int64?, _ database: Database
     ) throws -> Bool {
@@ -160,7 +161,7 @@ extension CacheStore {
         try setFlag(.lastFetch, "\(world.nowMilliseconds())", database)
     }
 
-    /// Ends a fetch of a zone: all its changes are here.
+    /// Ends a fetch of a zone, all of whose changes have arrived.
     private func ended(
         _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
@@ -172,7 +173,7 @@ extension CacheStore {
             try forgetRemaking(of: zone, database)
         }
         try heardOfDeletions(in: zone, database)
-        // What met a newer app's record has arrived; the newer app hears what became of it.
+        // A change that conflicted with a newer app's record has arrived; the newer app is notified of its outcome.
         if !isHeld(zone) {
             try meetAfterUpdate(in: zone, &outcome, database)
             try heardOfUnanswered(in: zone, database)
@@ -181,8 +182,8 @@ extension CacheStore {
         try setAwaited(false, zone, database)
     }
 
-    /// The records of a full fetch in the order of the file's index of names, so that each page of it
-    /// is written once in the transaction; those of one name as they were received.
+    /// The records of a full fetch in the order of the file's index of names, so that each page of the index is written
+    /// once in the transaction; records of the same name stay in the order received.
     private func inOrderOfRows(_ page: ZonePage, of zone: ZoneRow) -> [FetchedRecord] {
         guard zone.isRefetching else { return page.records }
         return page.records.indices.map { (page.records[$0].nameHash, $0) }
@@ -227,10 +228,9 @@ extension CacheStore {
         outcome.changedIDs.insert(server.id)
     }
 
-    /// Handles records that a full fetch did not contain: those that this device received above the
-    /// last intact version were lost, the others deleted. If the service does not name that version
-    /// it is unknown which: the records are reported to the app, without the service's system
-    /// fields.
+    /// Handles records that a full fetch did not contain: those that this device received above the last intact version
+    /// were lost, the others were deleted. If the service does not name that version, it is unknown which were lost:
+    /// the records are reported to the app, without the service's system fields.
     private func reconcile(
         _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
@@ -287,8 +287,8 @@ extension CacheStore {
             return
         }
         if row.base == nil {
-            // The record was created here and the deletion is that of a former one, unless this one
-            // was sent and arrived, or is sent again and another device was the first.
+            // The record was created here and the deletion is that of a former one, unless this one was sent and
+            // arrived, or another device was the first to send it again.
             let isKnownThere = row.isSentAgain && madeAnewMilliseconds(client) == nil
             guard row.delivery != .notSent || isKnownThere, !row.isMadeAnew else { return }
             if row.delivery == .notSent, row.change.generation == 1 {

@@ -43,8 +43,8 @@ extension CacheStore {
         try maintain(.put(record), key, record.id, database)
     }
 
-    /// - Parameter pass: the full fetch that received the record; with nil it stays the one that was known.
-    /// - Returns: the key of the row; nil if there is none of the name.
+    /// - Parameter pass: the full fetch that received the record; if nil, the known one is kept.
+    /// - Returns: the key of the row; nil if there is no record of that name.
     private func update(
         _ record: RecordSnapshot, pass: Int64?, _ zone: ZoneRow, _ database: Database
     ) throws -> Int64? {
@@ -66,7 +66,7 @@ extension CacheStore {
     private func insert(
         _ record: RecordSnapshot, isEdit: Bool, _ zone: ZoneRow, _ database: Database
     ) throws -> Int64 {
-        // What the service once had may be gone there.
+        // A record that the service once had may have been deleted there.
         let isReceived = !isEdit || record.system == nil
         try database.cachedStatement(sql: Self.insertSQL).execute(arguments: [
             zone.key, NameHash.of(record.id.name), record.id.name, record.type, record.systemData,
@@ -142,7 +142,7 @@ extension CacheStore {
     /// - Parameters:
     ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
     ///   - isKnownThere: false for a record that never was at the service.
-    ///   - keepsTombstone: whether the tombstone of a former record of the name stays as it is.
+    ///   - keepsTombstone: whether the tombstone of a former record of the name stays unchanged.
     /// - Returns: whether the record was here.
     @discardableResult
     func removeRecord(

@@ -3,8 +3,8 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Repeats deletions that the service lost, or never got before it lost the record: another device,
-/// which does not know of the deletion, sends the record again.
+/// Repeats deletions that the service lost, or did not receive before it lost the record: another device, which does
+/// not know of the deletion, sends the record again.
 extension CacheStore {
     private func lossName(of zone: ZoneRow) -> String { "historyLost/\(zone.key)" }
 
@@ -13,8 +13,8 @@ extension CacheStore {
         try setText("\(nowMilliseconds)", named: lossName(of: zone), database)
     }
 
-    /// When this device last learned that the service lost history of the zone, or of the database: what happened in a zone
-    /// after its token here is not told by it; nil if never.
+    /// When this device last learned that the service lost history of the zone, or of the database, which counts as
+    /// a zone's token does not show a loss of later changes; nil if never.
     func lossMilliseconds(in zone: ZoneRow, _ database: Database) throws -> Int64? {
         try [lossName(of: zone), Self.databaseLossName].compactMap {
             try text(named: $0, database).flatMap { Int64($0) }
@@ -26,13 +26,13 @@ extension CacheStore {
         try setText(nil, named: returnedName(of: zone), database)
     }
 
-    /// Deletes a record again that came back after a loss, even with later edits, if it was created
-    /// before its deletion here; one that was created later is a new record. This applies to the
-    /// shared database too: deletions by others have no time here.
+    /// Deletes a record again that reappeared after a loss, even with later edits, if it was created before its
+    /// deletion here; one that was created later is a new record. This applies to the shared database too: deletions by
+    /// others have no time here.
     ///
-    /// It includes records that were deleted after the loss was noticed: if the service no longer
-    /// had the record, no other device learned of the deletion; and without any loss, what was sent from here and deleted
-    /// before it was known whether it had arrived.
+    /// It includes records deleted after the loss was noticed: if the service no longer had the record, no other device
+    /// learned of the deletion; and, without any loss, records sent from here and deleted before it was known whether
+    /// they had arrived.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
         of server: RecordSnapshot, _ deletions: RepeatableDeletions, _ zone: ZoneRow,
@@ -71,10 +71,10 @@ extension CacheStore {
             != nil
     }
 
-    /// The deletion of a record that had been made under the name of a former one, before this device learned of the loss.
+    /// The deletion, before this device learned of the loss, of a record that was created under a former one's name.
     ///
-    /// Also one that the service has: where the former record came back with the copy, other devices take that deletion for
-    /// the former one's, and send theirs again. It is known by when it was made anew.
+    /// It may be at the service: if the copy brought the former record back, other devices take it for that record's
+    /// deletion, and send theirs again. The time of its creation under the reused name identifies it.
     private func deletionOfMadeAnew(
         _ id: RecordID, _ deletions: RepeatableDeletions, _ database: Database
     ) throws -> (milliseconds: Int64, madeAnew: Int64)? {
@@ -100,7 +100,7 @@ extension CacheStore {
         return wasThere(server, at: deletion.editedMilliseconds)
     }
 
-    /// Reports to the app the records that came back and were deleted again.
+    /// Reports to the app the records that reappeared and were deleted again.
     func tell(ofReturned ids: [RecordID], in zone: ZoneID, _ outcome: inout CacheOutcome) {
         var lost = LostHistory(lastIntactVersion: 0)
         lost.deletedAgain = ids
@@ -134,7 +134,7 @@ extension CacheStore {
         fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).madeAnewMilliseconds }
     }
 
-    /// Whether a record existed at a time, which it shows by a value that is as old.
+    /// Whether a record existed at a time, as shown by a value of that age or older.
     func wasThere(_ record: RecordSnapshot, at milliseconds: Int64) -> Bool {
         guard let key = fieldTimesKey(ofType: record.type) else { return false }
         let times = FieldTimes(record[key])
@@ -147,8 +147,8 @@ extension CacheStore {
         return oldest <= milliseconds
     }
 
-    /// When a record was deleted on this device, itself or with its zone, in a way that the service does not tell others
-    /// as far as is known; nil if it was not.
+    /// When a record was deleted on this device, itself or with its zone, in a way that the service, as far as is
+    /// known, does not report to others; nil if it was not.
     func repeatableMilliseconds(
         _ name: String, _ zone: ZoneRow, _ database: Database
     ) throws -> Int64? {
@@ -157,7 +157,7 @@ extension CacheStore {
         {
             return milliseconds
         }
-        // The loss of another zone's history says nothing of this one's deletion.
+        // The loss of another zone's history says nothing about this deletion.
         guard try text(named: lossName(of: zone), database) != nil else { return nil }
         return try deletionMilliseconds(ofZone: zone.id, database)
     }
@@ -238,11 +238,11 @@ extension CacheStore {
 
     private func returnedName(of row: ZoneRow) -> String { "returned/\(row.key)" }
 
-    /// Deletes a zone again after a fetch of all its changes, when records of it were deleted again and nothing is left.
-    /// A zone that came back without records may be a new one, and stays.
+    /// Deletes a zone again after a fetch of all its changes, when records of it were deleted again and nothing is
+    /// left. A zone that reappeared without records may be a new one, and stays.
     ///
-    /// It keeps its change token: if others save something in it before the deletion is sent, it stays too. With a sync engine
-    /// it stays, empty: the engine cannot ask for that.
+    /// It keeps its change token: if others save something in it before the deletion is sent, it stays too. With a sync
+    /// engine the empty zone stays, because the engine cannot delete on that condition.
     /// - Parameter hasRepeated: whether records were deleted again in this page.
     /// - Returns: whether it is to be deleted.
     func deleteEmptied(
@@ -264,7 +264,7 @@ extension CacheStore {
         return true
     }
 
-    /// The zones of these that are deleted because they came back and were emptied, each with its change token.
+    /// The zones among these that are deleted because they reappeared and were emptied, each with its change token.
     func emptied(of zones: [ZoneID]) throws -> [(zone: ZoneID, token: String)] {
         try read { database in
             try zones.compactMap { id in
@@ -282,8 +282,8 @@ extension CacheStore {
         "deletedGeneration/\(id.ownerName)/\(id.name)"
     }
 
-    /// The deletions of a page that are those of former zones: this device knew of them when it made the zones that it has
-    /// now. After a loss they are named once more.
+    /// The deletions of a page that concern former zones: this device knew of them when it created its current zones.
+    /// After a loss they are reported once more.
     func deletionsKnown(in page: DatabasePage, _ database: Database) throws -> Set<ZoneID> {
         var known: Set<ZoneID> = []
         for (id, _) in page.deleted {
@@ -292,7 +292,7 @@ extension CacheStore {
                 let deleted = try text(named: deletedGenerationName(of: id), database)?
                     .split(separator: " ").first.flatMap({ Int64($0) }), generation <= deleted
             else { continue }
-            // One that came back with a copy has the generation that it had.
+            // A zone restored from a copy has its former generation.
             let current = try text(named: generationName(of: row), database).flatMap { Int64($0) }
             if current ?? .max > generation { known.insert(id) }
         }
@@ -334,7 +334,7 @@ extension CacheStore {
         try setText(nil, named: unwantedName(of: row), database)
     }
 
-    /// Which of the zones of their names the app deleted, as far as the service had told of their creation.
+    /// The generations of the zones that the app deleted, as far as the service had reported them.
     func unwantedGenerations(of zones: [ZoneID]) throws -> [ZoneID: Int64] {
         try read { database in
             var generations: [ZoneID: Int64] = [:]
@@ -347,8 +347,8 @@ extension CacheStore {
         }
     }
 
-    /// The generation of the zone that others made under the name of a deleted one since; nil where the service has told of
-    /// none.
+    /// The generation of the zone that others have created under the name of a deleted one since; nil if the service
+    /// has reported none.
     func generationMadeSince(_ row: ZoneRow, _ database: Database) throws -> Int64? {
         func number(_ name: String) throws -> Int64? {
             try text(named: name, database).flatMap { Int64($0) }

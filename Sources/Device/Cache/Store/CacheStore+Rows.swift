@@ -53,7 +53,7 @@ extension CacheStore {
         }
     }
 
-    // MARK: What was here
+    // MARK: Tombstones
 
     /// Whether a record was here and was deleted; meaningless for a record that is here.
     func hasTombstone(of id: RecordID, _ database: Database) throws -> Bool {
@@ -77,7 +77,8 @@ extension CacheStore {
         return try Bool.fetchOne(statement, arguments: [zone.ownerName, zone.name, name]) ?? false
     }
 
-    /// When the record that was deleted last under a name had been made anew itself; nil for the first of its name.
+    /// When the record that was deleted last under a name had been created under a reused name; nil for the first of
+    /// its name.
     func madeAnewMilliseconds(ofDeleted id: RecordID, _ database: Database) throws -> Int64? {
         try Int64?.fetchOne(
             database.cachedStatement(
@@ -103,12 +104,12 @@ extension CacheStore {
     /// - Parameters:
     ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
     ///   - madeAnew: when the deleted record was created again; nil for the first of its name.
-    ///   - version: where the service has the deletion; see `CacheFormat.versionsOfDeletions`.
+    ///   - version: the version at which the service has the deletion; see `CacheFormat.versionsOfDeletions`.
     func addTombstone(
         _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, madeAnew: Int64? = nil,
         version: Int64? = nil, _ database: Database
     ) throws {
-        // What may have been sent under the name before may still come back.
+        // A record that may have been sent under the name before may still return.
         try database.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO tombstone
@@ -135,7 +136,7 @@ extension CacheStore {
         try addTombstone(zone, "", deleted: known, database)
     }
 
-    /// The marks of what an edit takes the place of in a new record that may have arrived.
+    /// The marks of the values that an edit replaces in a new record that may have arrived.
     func marksOfTimes(_ old: RecordSnapshot, replacedBy new: RecordSnapshot) -> [UInt64] {
         let kept = Set(marksOfTimes(new))
         return marksOfTimes(old).filter { !kept.contains($0) }
@@ -218,7 +219,7 @@ enum CacheFlag: String {
     case isSubscriptionSaved
     /// The file's user.
     case userRecordName
-    /// The user's name once more, with its digest: see `OwnerCheck`.
+    /// A second copy of the user's name, with its digest; see `OwnerCheck`.
     case userCheck
     /// The database's change token has expired.
     case isDatabaseTokenExpired
@@ -228,11 +229,11 @@ enum CacheFlag: String {
     case firstClockOffset
     /// Syncing is turned off.
     case isDisabled
-    /// Records were made while nobody was signed in, before the file had a user.
+    /// Records were made while no user was signed in, before the file had a user.
     case isMadeByNobody
     /// All zones of the service are being deleted, including those that this device does not know.
     case isErasing
-    /// The app asked for a fetch of everything: the database's next answer is followed by a full one.
+    /// The app requested a fetch of everything: a full answer is fetched after the database's next one.
     case isRefetching
     /// The account's state by the service's last answer: a `CacheAccount`.
     case account
@@ -247,7 +248,7 @@ enum CacheFlag: String {
         }
     }
 
-    /// What is stored under a name, of the file (0) or of one of its databases.
+    /// The value stored under a name, for the file (0) or one of its databases.
     static func value(
         named name: String, ofDatabase scope: Int, _ database: Database
     ) throws -> String? {
@@ -270,12 +271,12 @@ enum CacheFlag: String {
 }
 
 extension RecordSnapshot {
-    /// The records with which the service deletes this one.
+    /// The records whose deletion makes the service delete this one.
     var deleteSelfNames: Set<String> {
         Set(fields.flatMap(\.references).filter { $0.action == .deleteSelf }.map(\.recordName))
     }
 
-    /// Those of a former state with which it does not delete this one.
+    /// Those of a former state whose deletion no longer deletes this one.
     func deleteSelfNames(leftSince base: RecordSnapshot) -> Set<String> {
         let names = base.deleteSelfNames
         return names.isEmpty ? names : names.subtracting(deleteSelfNames)

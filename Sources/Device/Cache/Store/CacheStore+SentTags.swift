@@ -3,9 +3,8 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// The change tags of saves that the service confirmed after a zone's token. The token does not
-/// show whether such a save was lost, as by a restore from a backup, so the next fetch asks about
-/// these tags.
+/// The change tags of saves that the service confirmed after a zone's token. The token does not show whether such a
+/// save was lost, such as by a restore from a backup, so the next fetch checks these tags.
 extension CacheStore {
     /// The maximum number of epochs whose tags are kept for a zone; the oldest are dropped.
     private static let sentTagLimit = 16
@@ -29,8 +28,8 @@ extension CacheStore {
         try setSentTags(tags.reduce(into: sentTags(of: zone, database), add), of: zone, database)
     }
 
-    /// Keeps the tags of all that is known here of the history that the service still had when it said so. The zone has
-    /// no token now: another restore before the next fetch shows only by them.
+    /// Keeps the tags of the records known here up to a version, the history that the service still has. The zone has
+    /// no token now, so only these tags can reveal another restore before the next fetch.
     func keepTags(through version: Int64, of zone: ZoneRow, _ database: Database) throws {
         var kept: [String] = []
         func keep(_ tag: String) {
@@ -73,7 +72,7 @@ extension CacheStore {
             named: sentTagsName(of: zone), database)
     }
 
-    /// Removes the tags: the zone's token covers all that was sent, or nothing of it is left.
+    /// Removes the tags: the zone's token covers everything that was sent, or nothing of it remains.
     func forgetSentTags(of zone: ZoneRow, _ database: Database) throws {
         try setText(nil, named: sentTagsName(of: zone), database)
     }
@@ -145,7 +144,7 @@ extension CacheStore {
         try setText(nil, named: Self.zonesTokensName, database)
     }
 
-    // MARK: Flags with a name of their own
+    // MARK: Flags with names of their own
 
     func text(named name: String, _ database: Database) throws -> String? {
         try CacheFlag.value(named: name, ofDatabase: scope.rawValue, database)

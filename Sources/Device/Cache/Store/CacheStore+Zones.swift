@@ -15,13 +15,13 @@ extension CacheStore {
     /// Removes the token and the subscription, because a service that lost one may have lost the
     /// other.
     ///
-    /// - Parameter lastIntactVersion: the last intact version by the error; nil if it named none.
+    /// - Parameter lastIntactVersion: the last intact version as named by the error; nil if it named none.
     func dropDatabaseToken(lastIntactVersion: Int64?) throws {
         try file.write { database in
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
-            // Another restore before the next answer shows only by the tokens that are known here. Without a token they
-            // were what the service did not know.
+            // Only the tokens known here can reveal another restore before the next answer. Without a database token,
+            // they were the ones that the service did not know.
             if let token = try flag(CacheFlag.databaseToken, database), !token.isEmpty {
                 try addZonesToken(token, database)
             } else {
@@ -134,14 +134,14 @@ extension CacheStore {
         }
     }
 
-    /// Removes a zone that was deleted at the service. If others made one of its name since, that is another zone, which
-    /// stays there and is fetched.
+    /// Removes a zone that was deleted at the service. If others have created one of its name since, that is another
+    /// zone, which stays there and is fetched.
     private func removeDeleted(
         _ row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let generation = try generationMadeSince(row, database)
         try removeRecords(of: row, database)
-        // The next zone may get its key.
+        // A later zone may get its key.
         try forgetLoss(in: row, database)
         try forgetUnwanted(row, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
@@ -320,7 +320,7 @@ extension CacheStore {
         }
         if reason == nil { try setGeneration(nil, of: row, database) }
         let lost = try removeContent(of: row, deleted: nil, &outcome, database)
-        // The next zone may get its key.
+        // A later zone may get its key.
         try forgetUnwanted(row, database)
         try database.execute(sql: "DELETE FROM zone WHERE id = ?", arguments: [row.key])
         // The app itself deleted an unwanted zone, so it is not reported.
@@ -369,7 +369,7 @@ extension CacheStore {
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)
-        // Another device may make the zone first, and delete in it what it has sent again.
+        // Another device may create the zone first, send records again and delete some of them.
         try setLastIntactVersion(0, of: row, database)
         // A new zone has no records to delete. Records that another device sends again are deleted
         // by repeatDeletion.

@@ -30,13 +30,13 @@ final class CacheStore: Sendable {
     let versions: RecordVersions
     /// The zones that wait for a newer app, by the key of their row.
     let held = Mutex<[Int64: ZoneID]>([:])
-    /// The user whom this process syncs for, from its first operation on.
+    /// The user for whom this process syncs, from its first operation on.
     let syncedUser = Mutex<String?>(nil)
     /// The maximum number and size in bytes of reports that are kept for the app.
     let reportLimits: (count: Int, bytes: Int)
     let world: World
     let clock: ServiceClock
-    /// Whether somebody is signed in on this device, without a request to the service.
+    /// Whether a user is signed in on this device, without a request to the service.
     let hasAccount: @Sendable () -> Bool
     /// The record types whose schema was found, by this process, to lack the field of times.
     let typesWithoutFieldTimes = Mutex<Set<String>>([])
@@ -95,7 +95,7 @@ final class CacheStore: Sendable {
         try file.write { try write(in: $0, body) }
     }
 
-    /// As above, within an open transaction.
+    /// Collects the outcome of a body within an open transaction.
     func write(
         in database: Database, _ body: (Database, inout CacheOutcome) throws -> Void
     ) throws -> CacheOutcome {

@@ -11,7 +11,7 @@ struct FetchedRowWriter: ~Copyable {
 
     private let zone: ZoneRow
     private let database: Database
-    // The connection keeps the statements, and GRDB binds its own values the next time.
+    // The connection caches the statements, and GRDB binds its own values at the next use.
     private let finding: Statement
     private let inserting: Statement
 
@@ -31,7 +31,7 @@ struct FetchedRowWriter: ~Copyable {
         }
     }
 
-    /// - Returns: the key of the new row; nil where there is one of its name, and nothing is written.
+    /// - Returns: the key of the new row; nil, without a write, if there is a record of its name.
     /// - Throws: SQLite's error.
     func insert(_ row: FetchedRow) throws -> Int64? {
         var name = row.name
@@ -40,7 +40,7 @@ struct FetchedRowWriter: ~Copyable {
 
     private func insert(_ row: FetchedRow, named name: UnsafeBufferPointer<UInt8>) throws -> Int64?
     {
-        // GRDB leaves a statement that it has run as it is, and SQLite binds nothing to one that was not reset.
+        // GRDB does not reset a statement after it has run, and SQLite cannot bind values to one that was not reset.
         for statement in [finding, inserting] { _ = sqlite3_reset(statement.sqliteStatement) }
         let find = finding.sqliteStatement
         try check(sqlite3_bind_int64(find, 1, zone.key), finding)

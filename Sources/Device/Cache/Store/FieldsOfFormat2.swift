@@ -2,9 +2,9 @@ import StratusRecords
 
 /// Decodes fields of formats 1 and 2 of the cache's file, only for the migration to format 3.
 ///
-/// A byte 1, then per field its name, a byte of flags (1: encrypted), a byte for the type and the value.
-/// System fields: a byte 1, then each in turn; behind them, of a share alone, its people and its link.
-/// Numbers are little endian, lengths unsigned LEB128, text UTF-8.
+/// A byte 1, then per field its name, a byte of flags (1: encrypted), a byte for the type and the value. System fields:
+/// a byte 1, then each in turn; after them, only for a share, its participants and its link. Numbers are little endian,
+/// lengths unsigned LEB128, text UTF-8.
 struct FieldsOfFormat2 {
     private static let version: UInt8 = 1
 

@@ -6,7 +6,7 @@ import StratusWire
 /// The form of fields in the cache's file: the JSON in which the service stores them.
 ///
 /// JSON cannot represent numbers that are not finite, and the service refuses them. An app's
-/// resolver may set one all the same, and must be able to read it: see ``Field/withoutInfinity``.
+/// resolver may nevertheless set one, and must be able to read it; see ``Field/withoutInfinity``.
 enum StoredFields {
     static func encode(_ fields: [Field]) -> Data {
         Data(RecordFields.values(fields.map(\.withoutInfinity)).encoded())
@@ -61,7 +61,7 @@ protocol StoredIdentity: Codable {
 }
 
 /// A record in JSON, with system fields and fields as in the table of records. The members of its
-/// identity lie beside the others.
+/// identity are stored beside the others.
 struct StoredRecord<Identity: StoredIdentity>: Codable {
     private struct Content: Codable {
         var type: String
@@ -102,19 +102,20 @@ struct StoredRecord<Identity: StoredIdentity>: Codable {
 }
 
 extension CacheError {
-    /// GRDB's own error would bring the content of the whole row into logs.
+    /// GRDB's own error would write the content of the whole row to logs.
     static var damagedRow: CacheError {
         damaged(WireError("A row has NULL or a value of another type in one of its columns."))
     }
 
     /// The error of a number that this app never writes and cannot calculate with.
-    static var damagedNumber: CacheError { damaged(WireError("A number is out of its range.")) }
+    static var damagedNumber: CacheError { damaged(WireError("A number is out of range.")) }
 
     /// The error of content that cannot be read; the next opening starts with a new file.
     static func damaged(_ cause: any Error) -> CacheError {
         CacheError(
             .damaged,
-            "The cache's file is damaged. Open the cache again: the damaged file is kept aside then.",
+            "The cache's file is damaged. Open the cache again: the damaged file is then moved"
+                + " aside.",
             cause: cause)
     }
 }

@@ -5,7 +5,7 @@ import StratusSync
 
 /// The stored form of a report's content: JSON.
 struct StoredReport: Codable {
-    /// The subject of the report that says how many others were dropped.
+    /// The subject of the report that states how many others were dropped.
     static let dropped = "dropped"
 
     struct Zone: Codable {

@@ -4,9 +4,9 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// What becomes of records that a newer app wrote, and of the zones that have them.
+/// Handles records that a newer app wrote, and the zones that have them.
 extension CacheStore {
-    /// Reads which zones wait for an update of the app, at the opening and after a write of another process.
+    /// Reads which zones wait for an update of the app, at opening and after a write of another process.
     func readHeldZones() throws {
         let held = try read { try heldZones($0) }
         self.held.withLock { $0 = held }
@@ -15,7 +15,7 @@ extension CacheStore {
     /// Whether a zone waits for an update of the app.
     func isHeld(_ zone: ZoneRow) -> Bool { held.withLock { $0[zone.key] != nil } }
 
-    /// By the key of their row.
+    /// The zones that wait for an update of the app, by the key of their row.
     private func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
         guard versions.newerRecords == .haltZone else { return [:] }
         let rows = try Row.fetchAll(
@@ -45,7 +45,7 @@ extension CacheStore {
         _ database: Database
     ) throws {
         guard let version = version(of: record), version.found > version.current else { return }
-        // Even if the file says so already: another process may have found it.
+        // Set even if the file already has it, because another process may have found it.
         if versions.newerRecords == .haltZone { held.withLock { $0[zone.key] = zone.id } }
         let name = "newer/\(zone.key)/\(record.type)"
         let known = try text(named: name, database).flatMap { Int64($0) }
@@ -57,11 +57,12 @@ extension CacheStore {
                 isHalted: versions.newerRecords == .haltZone))
     }
 
-    // MARK: Met before an update
+    // MARK: Conflicts before an update
 
     private func metPrefix(_ zone: ZoneRow) -> String { "met/\(zone.key)/" }
 
-    /// Notes which record an unanswered save of a new one met: it had arrived, and no later fetch brings it again.
+    /// Notes which record an unanswered save of a new one conflicted with: it had arrived, and no later fetch returns
+    /// it again.
     private func noteMet(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
@@ -71,7 +72,7 @@ extension CacheStore {
             text.joined(separator: "\n"), named: metPrefix(zone) + server.id.name, database)
     }
 
-    /// The record of the service that an unanswered save met; nil if none is known.
+    /// The record of the service with which an unanswered save conflicted; nil if none is known.
     func met(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
         guard let text = try text(named: metPrefix(zone) + name, database) else { return nil }
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -88,8 +89,8 @@ extension CacheStore {
         }
     }
 
-    /// Notes that a newer app was the first to send a record again of which a restore lost a state that is here: if the
-    /// record is missing after the update, it was deleted meanwhile.
+    /// Notes that a newer app was the first to send a record again whose state here a restore had lost: if the record
+    /// is missing after the update, it was deleted meanwhile.
     private func noteSentAgainElsewhere(
         _ pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
@@ -98,14 +99,14 @@ extension CacheStore {
         else { return }
         var row = pending
         row.isSentAgain = true
-        // Not one that only the loss has queued: the app hears of it if it was deleted.
+        // A change queued only because of the loss is excluded: the app is notified if its record was deleted.
         row.change.generation += 1
         try update(row, database)
         try putSystem(server.system, of: name, zone, database)
     }
 
-    /// Decides about what was met, once the zone is fetched again; a process of an older app may have met
-    /// it beside this one.
+    /// Resolves the noted conflicts once the zone is fetched again; a process of an older app may have noted them at
+    /// the same time.
     func meetAfterUpdate(
         in zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -124,7 +125,7 @@ extension CacheStore {
         }
     }
 
-    /// Forgets what was met in a zone of which everything is fetched: that brings it, if it is there.
+    /// Removes the notes of conflicts in a zone before a full fetch, which returns the records that still exist.
     func forgetMet(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'met/\(zone.key)/%'")
@@ -154,7 +155,7 @@ extension CacheStore {
         // The change is kept for the newer app, which resolves the conflict when it sends the
         // change.
         guard versions.newerRecords == .goOn else {
-            // A full fetch has received it all the same.
+            // A full fetch has received it nevertheless.
             try putPass(of: server.id.name, zone, database)
             guard row.base == nil else { return true }
             if row.isUnanswered, row.change.kind == .save {
@@ -162,7 +163,7 @@ extension CacheStore {
             } else if row.change.kind == .delete,
                 try !isOfAnotherRecord(server, than: row, zone, database)
             {
-                // The record had arrived without an answer: there is something to delete after the update.
+                // The record had arrived without an answer, so it must be deleted after the update.
                 var row = row
                 row.base = server
                 try update(row, database)
@@ -187,7 +188,7 @@ extension CacheStore {
         return true
     }
 
-    /// A person deleted what a newer app has written since, and decides about it once more.
+    /// Sets aside a deletion of a record that a newer app has written since, so that the user decides again.
     private func setAside(
         deletion: PendingRow, of server: RecordSnapshot, _ outcome: inout CacheOutcome,
         _ database: Database

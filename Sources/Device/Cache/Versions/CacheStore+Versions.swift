@@ -40,7 +40,7 @@ extension CacheStore {
     /// Sets this app's version in an edited record, unless it must be migrated first.
     func stampVersion(_ record: inout RecordSnapshot, over old: RecordSnapshot?) {
         guard let declared = versions.declarations[record.type] else { return }
-        // One without any is the app's own.
+        // A record without a version is the app's own.
         let former = old ?? (record[declared.key] == nil ? nil : record)
         let found = former.flatMap { version(of: $0)?.found } ?? declared.current
         guard !declared.steps.contains(where: { $0.version > found }) else { return }
@@ -52,8 +52,9 @@ extension CacheStore {
     /// A migration of one record.
     struct Migration {
         var edit: LocalEdit
-        /// When the newest of the values that it read was edited, in milliseconds since 1970; nil if it read none, or one
-        /// whose time is not known. What it makes of them is as old, however late a device migrates: it is nobody's edit.
+        /// When the newest of the values that it read was edited, in milliseconds since 1970; nil if it read none, or
+        /// one whose time is not known. The migrated values get the same time, however late a device migrates, because
+        /// a migration is not a person's edit.
         var milliseconds: Int64?
     }
 
@@ -68,7 +69,7 @@ extension CacheStore {
         return found.map { migrated(record, by: $0) } ?? record
     }
 
-    /// A record in the form that another one has; as it is if that one is no newer.
+    /// A record migrated to the version of another one; unchanged if that one is no newer.
     func migrated(_ record: RecordSnapshot, like other: RecordSnapshot) -> RecordSnapshot {
         let (found, wanted) = (version(of: record)?.found, version(of: other)?.found)
         return found ?? 0 < wanted ?? 0 ? migrated(record) : record
@@ -149,7 +150,8 @@ extension CacheStore {
 
     private static let localPrefix = "local/"
 
-    /// Whether a record may be here as it was migrated, by this release or one before it, and older at the service.
+    /// Whether a record may be here in a form to which this release or an earlier one migrated it, while the service
+    /// has an older one.
     func isMigratedLocally(_ record: RecordSnapshot) -> Bool {
         guard let found = version(of: record)?.found else { return false }
         let versions = [
@@ -201,7 +203,7 @@ extension CacheStore {
         }
     }
 
-    /// Migrates a record that is here, as it was decided.
+    /// Migrates a record on this device, according to a migration.
     func migrateAsEdit(
         _ name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {

@@ -82,20 +82,19 @@ public struct RecordVersions: Sendable {
 
     /// Migrates older records: each record with a smaller version, once. The cache then raises its version.
     ///
-    /// Records on this device are migrated when syncing begins, or by
-    /// ``CloudCache/migrateRecords()``; others as they arrive. A record is migrated and its version
-    /// raised in one transaction, so that it is migrated once even over restarts. Two devices that
-    /// migrate the same record must get the same result.
+    /// Records on this device are migrated when syncing begins, or by ``CloudCache/migrateRecords()``; others as they
+    /// arrive. A record is migrated and its version raised in one transaction, so that it is migrated only once even
+    /// across restarts. Two devices that migrate the same record must get the same result.
     ///
-    /// A migration is nobody's edit: for ``FieldWise`` what it writes is as old as what it read, so that a person's edit of
-    /// the new field wins however late a device migrates, and an older app's later edit of the field that it reads is
-    /// migrated in its place. A record with an encrypted value that it reads and this device has no key for waits until
-    /// the key is here.
+    /// A migration is not a person's edit: for ``FieldWise`` the values that it writes are as old as those that it
+    /// read. So a person's edit of the new field wins however late a device migrates, and an older app's later edit of
+    /// the field that it reads is migrated instead. A record with an encrypted value that it reads and this device has
+    /// no key for waits until the key is here.
     ///
     /// - Parameters:
     ///   - type: a type that was declared.
     ///   - version: the version that the record has afterwards.
-    ///   - reach: whether it is an edit.
+    ///   - reach: whether the migration is sent as an edit.
     ///   - body: migrates a record. It must be fast, must not call the cache, and must be
     ///     deterministic. When it throws, the record stays unchanged, and the error is logged.
     public mutating func migrate(

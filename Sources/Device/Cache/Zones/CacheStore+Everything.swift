@@ -13,7 +13,7 @@ extension CacheStore {
                 guard !row.id.isDefault else { continue }
                 try setUnwanted(row, database)
             }
-            // The token is let go of with the next answer; see keepDatabaseToken.
+            // The token is dropped with the next answer; see keepDatabaseToken.
             try setFlag(CacheFlag.isErasing, "1", database)
             try file.noteChange(of: [], in: scope, database)
         }
@@ -25,8 +25,8 @@ extension CacheStore {
             arguments: [row.key])
     }
 
-    /// Whether a zone of the service must be deleted while everything is. A zone that the app
-    /// created since stays.
+    /// Whether a zone of the service must be deleted while everything is being deleted. A zone that the app created
+    /// since stays.
     func isErased(_ id: ZoneID, _ database: Database) throws -> Bool {
         let known = try zone(id, database)
         guard known == nil || known?.state == .unwanted else { return false }
@@ -34,11 +34,13 @@ extension CacheStore {
         return true
     }
 
-    /// Stops fetching and sending a zone. Its token stays: it shows later what was deleted and what was lost meanwhile.
+    /// Stops fetching and sending a zone. Its token stays, because it shows later what was deleted or lost meanwhile.
     func detach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database), !id.isDefault, row.state != .unwanted else {
-                throw CacheError(.invalidZone, "The zone is not on this device. Name one that is.")
+                throw CacheError(
+                    .invalidZone,
+                    "The zone is not on this device. Pass a zone that is on this device.")
             }
             guard row.state != .detached else { return }
             try database.execute(
@@ -53,7 +55,9 @@ extension CacheStore {
     func attach(_ id: ZoneID) throws {
         try file.write { database in
             guard let row = try zone(id, database) else {
-                throw CacheError(.invalidZone, "The zone is not on this device. Name one that is.")
+                throw CacheError(
+                    .invalidZone,
+                    "The zone is not on this device. Pass a zone that is on this device.")
             }
             guard row.state == .detached else { return }
             try file.noteChange(of: [], in: scope, database)

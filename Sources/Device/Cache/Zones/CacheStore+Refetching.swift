@@ -3,15 +3,15 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A fetch of everything that the app asked for.
+/// A fetch of everything, requested by the app.
 ///
-/// A full fetch does not tell what was deleted, nor what the service lost: only an answer to a token does. So each token is
-/// used once more, and the full fetch begins at the end of that answer.
+/// A full fetch does not show what was deleted or what the service lost; only an answer to a token does. So each token
+/// is used once more, and the full fetch begins at the end of that answer.
 extension CacheStore {
     private func refetchName(of zone: ZoneRow) -> String { "refetch/\(zone.key)" }
     private func refetchedAfterName(of zone: ZoneRow) -> String { "refetchedAfter/\(zone.key)" }
 
-    /// Sees to it that everything is fetched again; pending changes stay.
+    /// Causes everything to be fetched again; pending changes stay.
     ///
     /// - Returns: the zones.
     func refetchEverything() throws -> [ZoneID] {
@@ -19,7 +19,7 @@ extension CacheStore {
             try setFlag(CacheFlag.isRefetching, "1", database)
             let rows = try ZoneRow.all(where: "\(isHere) AND state = 1", database)
             for row in rows {
-                // Without a token the next fetch is a full one. An empty one is a sync engine's.
+                // Without a token the next fetch is a full one. An empty token means that a sync engine has it.
                 if let token = row.token, !token.isEmpty {
                     try setText("1", named: refetchName(of: row), database)
                 }
@@ -30,11 +30,11 @@ extension CacheStore {
         }
     }
 
-    /// At the end of a zone's changes, begins the full fetch that the app asked for.
+    /// At the end of a zone's changes, begins the full fetch that the app requested.
     func beginRefetch(_ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database) throws {
         guard try text(named: refetchName(of: zone), database) != nil else { return }
         try forgetRefetch(of: zone, database)
-        // They show whether the service loses something before the full fetch has a token.
+        // The tags show whether the service loses something before the full fetch has a token.
         try keepTags(through: .max, of: zone, database)
         let newest = try sentTags(of: zone, database).compactMap {
             RecordSnapshot.SystemFields.version(ofTag: $0)
@@ -46,31 +46,32 @@ extension CacheStore {
         outcome.staleZones.insert(zone.id)
     }
 
-    /// During a full fetch that the app asked for, a version of the zone up to which everything was here when it began;
-    /// otherwise nil. The fetch names the deletions after it.
+    /// The version of the zone up to which everything was here when a full fetch that the app requested began; nil if
+    /// none is running. The fetch names the deletions after it.
     func refetchedAfter(_ zone: ZoneRow, _ database: Database) throws -> Int64? {
         try text(named: refetchedAfterName(of: zone), database).flatMap { Int64($0) }
     }
 
-    /// Forgets it, begun or not.
+    /// Cancels a requested full fetch, whether or not it has begun.
     func forgetRefetch(of zone: ZoneRow, _ database: Database) throws {
         try setText(nil, named: refetchName(of: zone), database)
         try forgetRefetchedAfter(of: zone, database)
     }
 
-    /// At the end of a full fetch. The app may have asked for another one meanwhile.
+    /// Forgets that version at the end of a full fetch. The app may have requested another fetch meanwhile.
     func forgetRefetchedAfter(of zone: ZoneRow, _ database: Database) throws {
         try setText(nil, named: refetchedAfterName(of: zone), database)
     }
 
-    /// Whether all zones of the service are to be deleted. The answers of a sync engine of the app, which have no token, are
-    /// never full, so nothing would end it.
+    /// Whether all zones of the service are to be deleted. Answers of the app's sync engine have no token and are never
+    /// full, so they would never end the deletion.
     func isErasing(_ pages: DatabasePage, _ database: Database) throws -> Bool {
         try !pages.token.isEmpty && flag(CacheFlag.isErasing, database) != nil
     }
 
-    /// Keeps the token of an answer; unless the app asked, perhaps during the request, for what only a full answer brings:
-    /// then the next one is full. The token is then one of those that the service must still know.
+    /// Keeps the token of an answer, unless the app has requested, perhaps during the request, something that only a
+    /// full answer contains. Then the next answer is full, and the token is one of those that the service must still
+    /// know.
     func keepDatabaseToken(
         of pages: DatabasePage, isFull: Bool, _ database: Database
     ) throws {

@@ -13,10 +13,10 @@ import StratusSync
 extension CloudCache {
     /// Fetches everything again, as on a new device, with the next sync or in the running loop.
     ///
-    /// Pending changes stay pending. First the latest changes are fetched, which tell what was deleted, and whether the
-    /// service lost something that is only here. Records that the service has not, and of whose deletion it does not tell,
-    /// are removed here and reported with ``CacheEvent/recordsMissing(_:)``. Encrypted values that were fetched before this
-    /// device had the account's key are read then.
+    /// Pending changes stay pending. First the latest changes are fetched, which show what was deleted, and whether the
+    /// service lost something that is only here. Records that the service does not have, and whose deletion it does not
+    /// report, are removed here and reported with ``CacheEvent/recordsMissing(_:)``. Encrypted values that were fetched
+    /// before this device had the account's key are read then.
     ///
     /// - Throws: SQLite's error.
     public func refetchEverything() async throws {

@@ -32,7 +32,7 @@ final class AssetFolder: Sendable {
         self.world = world
     }
 
-    /// Makes an empty file, and removes those that nobody uses any more.
+    /// Makes an empty file, and removes those that are no longer used.
     ///
     /// - Throws: `CKError.assetNotAvailable` when the disk has no room for it.
     func makeFile() throws -> AssetFile {
@@ -51,7 +51,7 @@ final class AssetFolder: Sendable {
         return AssetFile(url, in: self)
     }
 
-    /// - Returns: nil when the folder, which is forgotten if it is gone, takes no file.
+    /// - Returns: nil when the folder, which is forgotten if it is gone, accepts no file.
     private func emptyFile() throws -> URL? {
         guard let folder = try state.withLock({ try self.folder(&$0) }) else { return nil }
         let url = folder.appendingPathComponent(world.makeUUID().uuidString)
@@ -76,8 +76,8 @@ final class AssetFolder: Sendable {
         do {
             try FileManager.default.removeItem(at: url)
         } catch {
-            // Usually the app or the system has moved or removed the file already. One that is left
-            // goes with its folder, which the next process removes.
+            // Usually the app or the system has moved or removed the file already. A file that is
+            // left is removed with its folder by the next process.
         }
     }
 
@@ -91,7 +91,7 @@ final class AssetFolder: Sendable {
 
     // MARK: The folder
 
-    /// - Returns: nil when another process took the new folder for an orphan.
+    /// - Returns: nil when another process mistook the new folder for an orphan.
     private func folder(_ state: inout State) throws -> URL? {
         if let folder = state.folder { return folder }
         removeOrphans()
@@ -116,8 +116,8 @@ final class AssetFolder: Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: parent.path)
         } catch {
-            // Without the parent folder there are no orphans; creating our own folder reports what
-            // is wrong.
+            // Without the parent folder there are no orphans; creating our own folder reports the
+            // problem.
             return
         }
         for name in names where name.hasPrefix(Self.prefix) {
@@ -157,7 +157,7 @@ final class AssetFile: Sendable {
         folder.release(url)
     }
 
-    /// Removes the file at once: its URL was given to no one.
+    /// Removes the file at once: its URL was not given out.
     func remove() {
         AssetFolder.remove(url)
     }

@@ -2,8 +2,8 @@ import Foundation
 import StratusRecords
 
 // In a record's archive an asset is a list of strings: the path of its file, the service's value,
-// and the record that holds it. A downloaded file is not kept beyond its process: an asset decoded
-// from an archive has none, but its record can still be saved.
+// and the record that holds it. A downloaded file is not kept after its process ends: an asset
+// decoded from an archive has none, but its record can still be saved.
 
 extension CKAsset {
     var archived: [String] {

@@ -145,8 +145,8 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     public static var supportsSecureCoding: Bool { true }
 
     /// Writes the path of the file and the service's value of it. A downloaded file is not kept
-    /// beyond its process: an asset decoded from an archive has none, but its record can still be
-    /// saved.
+    /// after its process ends: an asset decoded from an archive has none, but its record can still
+    /// be saved.
     public func encode(with coder: NSCoder) {
         coder.archive(archived, "asset")
     }

@@ -13,7 +13,7 @@ package enum DiskThread {
         package init(_ runOnDisk: @escaping World.RunOnDisk) { self.runOnDisk = runOnDisk }
     }
 
-    /// Runs a body on a thread of its own, and returns its value or throws its error.
+    /// Runs a body on a separate thread, and returns its value or throws its error.
     package static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

@@ -18,7 +18,7 @@ extension ContainerCore {
         }
     }
 
-    /// The same with a handler that takes a value and nil, or a value of its own and the error.
+    /// Runs a call with a handler that takes a value and nil, or a fallback value and the error.
     func call<Value: Sendable>(
         to handler: @escaping @Sendable (Value, (any Error)?) -> Void, orFailing failed: Value,
         _ body: @escaping @Sendable () async throws -> Value
@@ -32,7 +32,7 @@ extension ContainerCore {
             }, body)
     }
 
-    /// The same with a handler that takes a value and nil, or nil and the error.
+    /// Runs a call with a handler that takes a value and nil, or nil and the error.
     func call<Value: Sendable>(
         to handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
         _ body: @escaping @Sendable () async throws -> Value?

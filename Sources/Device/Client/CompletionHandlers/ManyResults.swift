@@ -19,7 +19,7 @@ extension CKContainer {
         }
     }
 
-    /// Looks people up by phone number; Stratus's service finds nobody, because its accounts have none.
+    /// Looks people up by phone number; Stratus's service finds no one, because its accounts have none.
     ///
     /// - Parameter completionHandler: gets the people who were found, by phone number.
     @preconcurrency
@@ -185,7 +185,7 @@ extension CKDatabase {
 
     /// Fetches the next page of a query.
     ///
-    /// - Parameter cursor: the cursor that came with the page before.
+    /// - Parameter cursor: the cursor of the previous page.
     /// - Parameter desiredKeys: the fields to fetch; nil fetches all, an empty list only the system's.
     /// - Parameter resultsLimit: how many records the page has at most; 0, the default, lets the service decide.
     /// - Parameter completionHandler: gets the matches in the query's order, and a cursor if there are more.
@@ -269,7 +269,7 @@ extension CKDatabase {
 
     /// Fetches one page of the zones that changed; the same as ``databaseChanges(since:resultsLimit:)``.
     ///
-    /// - Parameter token: the change token of the page before; nil starts from the beginning.
+    /// - Parameter token: the change token of the previous page; nil starts from the beginning.
     /// - Parameter resultsLimit: how many zones the page has at most; nil lets the service decide.
     /// - Parameter completionHandler: gets the page, or an error such as `CKError.changeTokenExpired`.
     @preconcurrency
@@ -285,7 +285,7 @@ extension CKDatabase {
     /// Fetches one page of the changes in a zone; the same as
     /// ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
     ///
-    /// - Parameter token: the change token of the page before; nil starts from the beginning.
+    /// - Parameter token: the change token of the previous page; nil starts from the beginning.
     /// - Parameter desiredKeys: the fields to fetch; nil fetches all, an empty list only the system's.
     /// - Parameter resultsLimit: how many records the page has at most; nil lets the service decide.
     /// - Parameter completionHandler: gets the page, or an error such as `CKError.zoneNotFound` or

@@ -71,7 +71,7 @@ extension CKContainer {
 
     /// Finds a person by verified e-mail address; the same as ``userIdentity(forEmailAddress:)``.
     ///
-    /// - Parameter completionHandler: gets the person, nil and nil when nobody was found, or nil and the error.
+    /// - Parameter completionHandler: gets the person, nil and nil if no one was found, or nil and the error.
     @preconcurrency
     public func discoverUserIdentity(
         withEmailAddress email: String,
@@ -80,9 +80,9 @@ extension CKContainer {
         core.call(to: completionHandler) { try await self.userIdentity(forEmailAddress: email) }
     }
 
-    /// Looks a person up by phone number; Stratus's service finds nobody, because its accounts have none.
+    /// Looks a person up by phone number; Stratus's service finds no one, because its accounts have none.
     ///
-    /// - Parameter completionHandler: gets the person, nil and nil when nobody was found, or nil and the error.
+    /// - Parameter completionHandler: gets the person, nil and nil if no one was found, or nil and the error.
     @preconcurrency
     public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String,
@@ -95,7 +95,7 @@ extension CKContainer {
 
     /// Finds a person by user record; the same as ``userIdentity(forUserRecordID:)``.
     ///
-    /// - Parameter completionHandler: gets the person, nil and nil when nobody was found, or nil and the error.
+    /// - Parameter completionHandler: gets the person, nil and nil if no one was found, or nil and the error.
     @preconcurrency
     public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
@@ -210,7 +210,7 @@ extension CKDatabase {
         core.call(to: completionHandler) { try await self.record(for: recordID) }
     }
 
-    /// Saves a record if nobody else has changed it since it was fetched.
+    /// Saves a record if it has not been changed elsewhere since it was fetched.
     ///
     /// - Parameter completionHandler: gets the same record, brought up to date, or its own error, such as
     ///   `CKError.serverRecordChanged`.
@@ -221,7 +221,7 @@ extension CKDatabase {
         core.call(to: completionHandler) { try await self.save(record) }
     }
 
-    /// Deletes a record, whatever its change tag; deleting one that does not exist succeeds.
+    /// Deletes a record, regardless of its change tag; deleting one that does not exist succeeds.
     ///
     /// - Parameter completionHandler: gets the record's ID, or its own error, such as `CKError.zoneNotFound`.
     @preconcurrency

@@ -4,7 +4,7 @@ import StratusWire
 /// Checks that an answer is about the requested item: its name, its zone and the zone's owner.
 ///
 /// A faulty or hostile service must not pass one record off as another: the app would then merge
-/// and save one record's secrets into the other. An answer may leave out a name where the protocol
+/// and save one record's secrets into the other. An answer may leave out a name if the protocol
 /// allows it; it then means the requested item.
 ///
 /// A mismatch is `CKError.internalError`, as is an answer with too few results: the app's request
@@ -15,7 +15,7 @@ struct AnswerMatching: Sendable {
     let user: String?
 
     static let mismatch =
-        "The service answered about another item than was asked; nothing of it was kept."
+        "The service answered about an item other than the requested one; nothing of it was kept."
 
     static func error(asked: String, answered: String) -> CKError {
         CKError(
@@ -128,7 +128,7 @@ extension AnswerMatching {
 }
 
 extension CKError {
-    /// Whether an answer was about another item than was asked.
+    /// Whether an answer was about an item other than the requested one.
     var isMismatch: Bool {
         code == .internalError && localizedDescription == AnswerMatching.mismatch
     }

@@ -1,11 +1,11 @@
 import Foundation
 import NIOHTTP1
 
-/// What an answer says about the service's clock; a refusal says it too.
+/// The service's clock as stated in an answer or a refusal.
 package struct AnswerTime: Hashable, Sendable {
     /// When the service wrote the answer, in milliseconds since 1970 by its clock; rounded down.
     package var milliseconds: Int64
-    /// The resolution: 1, or 1,000 where only the header `Date` gives the time.
+    /// The resolution: 1, or 1,000 if only the header `Date` gives the time.
     package var stepMilliseconds: Int64
     /// At most how long before the answer the request was sent.
     package var elapsedMilliseconds: Int64

@@ -3,7 +3,7 @@ import StratusRecords
 import StratusWire
 
 extension CloudConnection {
-    /// Signs a user in, replacing the one before; posts `CKAccountChanged`.
+    /// Signs a user in, replacing the former user; posts `CKAccountChanged`.
     ///
     /// A web-auth token comes from the service's sign-in page or from `stratus token create`. The
     /// service checks it with the next request: call `accountStatus()` to find out.
@@ -31,21 +31,20 @@ extension CloudConnection {
         // token.
         countAccountChange()
         transport.changeAccount(webAuthToken: webAuthToken)
-        // Signed out before the file is removed: if removing it fails, the error is thrown and the
-        // user is signed out all the same.
+        // Signed out before the file is removed: if removing it fails, the error is thrown and the user is still signed
+        // out.
         defer { accountChanged(hasAccount: webAuthToken != nil) }
         if webAuthToken == nil { try forgetSignIn() } else { signIns.keeps(nil, keptAt: nil) }
     }
 
-    /// Tells the service that the session ended, so that nobody else can use its tokens, and signs
-    /// out.
+    /// Tells the service that the session ended, so that its tokens can no longer be used, and signs out.
     ///
     /// - Parameter container: a container that was used with the account.
-    /// - Throws: `CKError`; the device is signed out all the same, unless its account is fixed.
+    /// - Throws: `CKError`; the device is still signed out, unless its account is fixed.
     public func endSession(container: String) async throws {
         // Checked before the session is ended, because a fixed account cannot be signed out.
         _ = try accountTransport
-        // A listener whose registration ends would register anew.
+        // A listener whose registration ends would register again.
         noteSessionEnding()
         await unregisterListeners()
         let ended: Result<Void, any Error>
@@ -72,7 +71,7 @@ extension CloudConnection {
             guard let transport = transport as? any AccountTransport else {
                 throw CKError(
                     .invalidArguments,
-                    "The transport has one account for good; connect with an"
+                    "The transport has a fixed account; connect with an"
                         + " AccountTransport to change it.")
             }
             return transport

@@ -4,16 +4,14 @@ extension CloudConnection {
     /// Seconds that an app has for one notification, as on Apple's platforms.
     public static let notificationLimitSeconds: Double = 30
 
-    /// Hands every notification of a container to the app, one after the other, until the task is
-    /// cancelled: what `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)` is on
-    /// Apple's platforms.
+    /// Passes every notification of a container to the app, one after the other, until the task is cancelled; the
+    /// counterpart of `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)` on Apple's platforms.
     ///
-    /// The app answers within 30 seconds. After that its task is cancelled, the answer counts as
-    /// `failed`, and the next notification comes. Each answer is compared with what was fetched
-    /// through this connection since the notification: an app that answers `newData` but fetched
-    /// nothing, answers `noData` after a change feed brought something, or answers late, gets fewer
-    /// notifications, with pauses of up to a minute in which several become one. `failed` in time
-    /// is not penalized.
+    /// The app answers within 30 seconds. After that its task is cancelled, the answer counts as `failed`, and the next
+    /// notification is delivered. Each answer is compared with what was fetched through this connection since the
+    /// notification: an app that answers `newData` but fetched nothing, answers `noData` after a change feed brought
+    /// something, or answers late, gets fewer notifications, with pauses of up to a minute in which several become one.
+    /// `failed` in time is not penalized.
     ///
     /// ```swift
     /// await connection.deliverRemoteNotifications(container: "iCloud.org.example.Trails") { hint in
@@ -47,8 +45,8 @@ extension CloudConnection {
         }
     }
 
-    /// The same for an app that answers through a completion handler. One that is never called counts
-    /// as `failed` after the limit.
+    /// Delivers notifications to an app that answers through a completion handler. A handler that
+    /// is never called counts as `failed` after the limit.
     public func deliverRemoteNotifications(
         container: String, limitSeconds: Double = notificationLimitSeconds,
         whenListening: (@Sendable () async -> Void)? = nil,
@@ -109,8 +107,7 @@ extension CloudConnection {
         let answer = FirstAnswer()
         let cancel = receive(notification) { answer.give($0) }
         let timer = world.startTask("notification limit") { [world] in
-            // The sleep is cancelled when the answer has come: then there is no time limit to
-            // report.
+            // The sleep is cancelled when the app has answered; then no exceeded time limit is reported.
             guard (try? await world.sleep(limitSeconds)) != nil else { return }
             answer.give(nil)
         }
@@ -144,7 +141,7 @@ private final class FirstAnswer: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// - Parameter result: nil when there was none in time.
+    /// - Parameter result: nil if there was none in time.
     func give(_ result: RemoteNotificationResult?) {
         let waiter = state.withLock {
             state -> CheckedContinuation<RemoteNotificationResult?, Never>? in

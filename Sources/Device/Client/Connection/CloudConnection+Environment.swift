@@ -18,7 +18,7 @@ extension CloudConnection {
     /// | `STRATUS_OPERATION_FOLDER` | keeps long-lived operations |
     /// | `SSL_CERT_FILE`, `https_proxy`, … | see ``HTTPTransport/Network`` |
     ///
-    /// Where the variables name no user, the sign-in that this device keeps is resumed
+    /// If the variables name no user, the sign-in that this device keeps is resumed
     /// (``CKContainer/signIn(timeoutSeconds:openPage:)``).
     ///
     /// Without `STRATUS_URL`, or with a wrong value, every request fails with
@@ -62,8 +62,8 @@ extension CloudConnection {
         if !credentials.namesUser { resumeFirstSignIn() }
     }
 
-    /// If the kept sign-in cannot be read, nobody is signed in; `resumeSignIn` and signing in
-    /// report what is wrong with its file.
+    /// If the kept sign-in cannot be read, no user is signed in; `resumeSignIn` and signing in
+    /// report the problem with its file.
     private func resumeFirstSignIn() {
         do {
             try resumeSignIn()
@@ -95,7 +95,7 @@ struct UnconfiguredTransport: Transport {
 }
 
 extension CloudConnection {
-    /// Checks that a service is configured, before anything else is found missing, such as an
+    /// Checks that a service is configured, before checks for other missing things, such as an
     /// account.
     ///
     /// - Throws: `CKError.badContainer`.
@@ -110,7 +110,7 @@ extension CloudConnection {
     /// one.
     package var serviceAddress: String? { (transport as? HTTPTransport)?.origin }
 
-    /// Checks that somebody is signed in on this device.
+    /// Checks that a user is signed in on this device.
     ///
     /// - Throws: `CKError.notAuthenticated`.
     func checkAccount() throws {

@@ -7,13 +7,13 @@ extension CloudConnection {
     /// Seconds that one long poll may take; longer than the service holds it open.
     static let pollSeconds: Double = 90
 
-    /// Seconds from one poll without a notification to the next, at the least.
+    /// Seconds from one poll without a notification to the next, at least.
     static let shortestPollSeconds: Double = 1
 
     /// Listens for the notifications of a container until the stream's consumer ends or is
     /// cancelled.
     ///
-    /// Registers the device, then polls, once for all who listen to the container on this
+    /// Registers the device, then polls, once for all listeners to the container on this
     /// connection; a later listener gets ``RemoteNotificationEvent/listening`` at once. After an
     /// error it waits (1 s, doubled at each failure, 60 s at most) and registers again. When the
     /// account changes it registers for the new one at once; without an account it waits for one.
@@ -36,7 +36,7 @@ extension CloudConnection {
         }
     }
 
-    /// As ``remoteNotifications(container:)``, but also reports the channel's interruptions.
+    /// Like ``remoteNotifications(container:)``, but also reports interruptions of the channel.
     package func notificationChannel(container: String) -> AsyncStream<ChannelEvent> {
         events(of: container) { $0 }
     }
@@ -122,7 +122,7 @@ extension CloudConnection {
                         try await world.sleep(Self.shortestPollSeconds)
                     }
                     backoff.reset()
-                    // The account changed: the notification was for the one before.
+                    // The account changed: the notification was for the former one.
                     guard accountChangeCount == changeCount else { return }
                     if let payload {
                         report(.notification(RemoteNotification(payload: payload)))
@@ -130,8 +130,8 @@ extension CloudConnection {
                 }
             } catch {
                 report(.closed)
-                // Whatever the error, wait and register again. A listener has no caller to report
-                // it to; the app's own requests fail with the same error.
+                // After any error, wait and register again. A listener has no caller to report it
+                // to; the app's own requests fail with the same error.
                 let wait = max(
                     CKError(requestFailedWith: error).retryAfterSeconds ?? 0,
                     backoff.nextSeconds(random: world.random()))
@@ -158,14 +158,14 @@ extension CloudConnection {
         return created.webcourierURL
     }
 
-    /// Tells the service that nobody listens for the account any more.
+    /// Tells the service that the account no longer has listeners.
     func unregisterListeners() async {
         for (container, pushToken) in pushTokens {
             let target = RequestTarget(
                 container: ContainerAddress(container: container, environment: environment),
                 scope: nil)
             let sender = RequestSender(connection: self, target: target, pace: RequestPace())
-            // If this request fails, the service's registration ends when nobody polls; until then
+            // If this request fails, the service's registration ends when polling stops; until then
             // notifications are queued in vain.
             _ = try? await sender.send(
                 TokensUnregister.self, TokensUnregister.Request(apnsToken: pushToken))

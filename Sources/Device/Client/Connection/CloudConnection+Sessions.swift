@@ -32,8 +32,8 @@ extension CloudConnection {
         try await sessions(revoking: [], container)
     }
 
-    /// Ends sessions, such as that of a lost phone: its next request is refused, and it gets no
-    /// more notifications. The data on that device stays there.
+    /// Ends sessions, such as that of a lost phone: its next request is refused, and it no longer gets notifications.
+    /// The data on that device stays there.
     ///
     /// - Returns: the sessions that are left.
     /// - Throws: `CKError`: `invalidArguments` for the session of this device, which ``endSession(container:)`` ends.

@@ -19,13 +19,13 @@ public final class CloudConnection: Sendable {
 
     private struct Account {
         var isPresent: Bool
-        /// The user's record name by container, where the service has named it.
+        /// The user's record name by container, if the service has named it.
         var userRecordNames: [String: String] = [:]
         /// How often an account was signed in, signed out or replaced.
         var changeCount = 0
         /// The push tokens of this device's listeners, by container.
         var pushTokens: [String: String] = [:]
-        /// The session is about to end: nobody listens for the account any more.
+        /// The session is about to end: the account no longer has listeners.
         var isEnding = false
     }
 
@@ -46,10 +46,10 @@ public final class CloudConnection: Sendable {
     let listeners = NotificationListeners()
     let signIns = SignInMemory()
     private let account: Mutex<Account>
-    /// By container identifier. A core holds its connection strongly; the connection holds it
-    /// weakly.
+    /// The cores, by container identifier. A core holds its connection strongly; the connection
+    /// holds it weakly.
     private let cores = Mutex<[String: CoreHolder]>([:])
-    /// How many items were fetched, and how many of them came from change feeds and so are changes
+    /// How many items were fetched, and how many of them were from change feeds and so are changes
     /// for certain; used to check an app's answer to a notification.
     private let fetchedItems = Atomic<Int>(0)
     private let changedItems = Atomic<Int>(0)
@@ -92,9 +92,9 @@ public final class CloudConnection: Sendable {
         self.operationFolder = OperationFolder(root: operationFolder, world: world)
     }
 
-    /// Whether somebody is signed in on this device, as far as the device knows.
+    /// Whether a user is signed in on this device, as far as the device knows.
     ///
-    /// The service may refuse the account all the same: see `CKContainer.accountStatus()`.
+    /// The service may still refuse the account; see `CKContainer.accountStatus()`.
     public var hasAccount: Bool { account.withLock { $0.isPresent } }
 
     /// Notes that the transport's account was signed in, signed out or replaced; posts
@@ -133,7 +133,7 @@ public final class CloudConnection: Sendable {
         account.withLock { $0.userRecordNames[container] }
     }
 
-    /// Remembers who the user is, unless the account changed before the answer came.
+    /// Remembers who the user is, unless the account changed before the answer arrived.
     func rememberUser(_ recordName: String, container: String, changeCount: Int) {
         account.withLock { account in
             if account.changeCount == changeCount {
@@ -161,7 +161,7 @@ public final class CloudConnection: Sendable {
         }
     }
 
-    // MARK: The process's own
+    // MARK: The process's connection
 
     private static let shared = Mutex<CloudConnection?>(nil)
 

@@ -1,19 +1,19 @@
 import Foundation
 
-/// The access rights of files that this device keeps: for its user alone, whatever the process's
-/// umask.
+/// The access rights of files that this device keeps: for its user alone, regardless of the
+/// process's umask.
 ///
 /// A folder is 0700 and a file 0600. A file or folder that an earlier release or a person left open
-/// to others is restricted and then used: it belongs to the user, and refusing it would help
-/// nobody. Only ``FileKeyStore`` refuses the file of a key that was open: the user must decide
-/// whether someone may have read it.
+/// to others is restricted and then used: it belongs to the user, and refusing it would not help.
+/// Only ``FileKeyStore`` refuses the file of a key that was open: the user must decide whether
+/// someone may have read it.
 package enum DeviceFile {
     private static let fileMode: mode_t = 0o600
     private static let folderMode: mode_t = 0o700
     private static let stickyBit: mode_t = 0o1000
 
     /// Removes the rights of other users from a file or folder. Missing paths, other users' files,
-    /// and folders with other uses, such as the home folder and /tmp, stay as they are.
+    /// and folders with other uses, such as the home folder and /tmp, stay unchanged.
     package static func tighten(_ path: String, isFolder: Bool = false) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFLNK,

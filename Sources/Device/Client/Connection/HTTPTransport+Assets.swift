@@ -12,17 +12,17 @@ extension HTTPTransport {
     /// The largest upload, in bytes, that is sent again from the beginning after it was
     /// interrupted.
     private static let wholeBytes: Int64 = 8_000_000
-    /// How many attempts an upload has within one operation; the operation's own retries come on
-    /// top.
+    /// How many attempts an upload has within one operation; the operation's own retries are not
+    /// counted.
     private static let goesPerUpload = 5
     /// The pauses before an upload is resumed.
     private static let backoff = Backoff(firstSeconds: 0.5, longestSeconds: 8)
-    /// The largest answer, in bytes, that is read where the service sends something other than an
+    /// The largest answer, in bytes, that is read when the service sends something other than an
     /// asset.
     private static let refusalBytes = 65_536
 
     private static let standstill = TransportError(
-        .timedOut, "The asset's bytes stood still for too long.")
+        .timedOut, "The asset's transfer stalled for too long.")
 
     /// Sends the bytes of an asset. A large upload that was interrupted is resumed where it ended,
     /// a few times.
@@ -46,8 +46,8 @@ extension HTTPTransport {
         }
     }
 
-    /// Whether an upload is resumed after a failure: after an interruption, and then also while the
-    /// service does not answer or has not noticed the interruption yet.
+    /// Whether an upload is resumed after a failure: after an interruption, and then as long as the
+    /// service does not answer or has not noticed the interruption.
     private static func mayGoOn(after error: any Error, goes: Int) -> Bool {
         if (error as? TransportError)?.code == .answerLost { return true }
         return goes > 1 && CKError(requestFailedWith: error).isTransient
@@ -93,14 +93,14 @@ extension HTTPTransport {
         }
     }
 
-    /// How many bytes of an upload the service has; nil where it does not say.
+    /// How many bytes of an upload the service has; nil if it does not say.
     private func keptBytes(
         ofUpload url: String, timeoutSeconds: Double
     ) async throws -> Int64? {
         var request = HTTPClientRequest(url: absolute(url))
         request.method = .HEAD
         let response = try await execute(request, timeoutSeconds: timeoutSeconds)
-        // If something is wrong with the address, sending the bytes reports it.
+        // If the address is wrong, sending the bytes reports it.
         return response.status == 204 ? uploadOffset(response) : nil
     }
 
@@ -146,7 +146,7 @@ extension HTTPTransport {
                         "The service answered with something other than the asset.",
                         httpStatus: Int(response.status.code))
                 }
-                // A service without range requests answers the whole file.
+                // A service without range requests returns the whole file.
                 let skipped = SkippedBytes(isPart ? 0 : offset)
                 for try await piece in response.body {
                     progress.advance()

@@ -43,10 +43,10 @@ extension HTTPTransport {
     }
 
     /// The failure of a feature that Apple's pages document for the framework but not for the
-    /// protocol. Leaving it out would do something else than what the app asked for.
+    /// protocol. Leaving it out would do something other than what the app requested.
     private static let undocumented = ServiceFailure(
         ServiceError(
-            .badRequest, "Apple's protocol is not known to have this; ask a service of Stratus.",
+            .badRequest, "Apple's protocol is not known to have this; use a Stratus service.",
             frameworkCode: .serverRejectedRequest))
 
     private func modify(
@@ -120,7 +120,8 @@ extension HTTPTransport {
             }
             guard answers.count == indices.count else {
                 throw TransportError(
-                    .answerUnreadable, "The service answered another number of records; update it.")
+                    .answerUnreadable,
+                    "The service returned a different number of records than requested; update it.")
             }
             for (index, answer) in zip(indices, answers) { results[index] = answer }
         }

@@ -74,7 +74,8 @@ extension HTTPTransport {
             String(buffer: response.body).contains("plain HTTP request was sent to")
         else { return }
         throw TransportError(
-            .notTrusted, "The server there speaks TLS: begin the address with https:// instead.",
+            .notTrusted,
+            "The server at this address speaks TLS: begin the address with https:// instead.",
             httpStatus: response.status, address: origin)
     }
 
@@ -85,7 +86,8 @@ extension HTTPTransport {
             return try response.body.withUnsafeReadableBytes(body)
         } catch {
             throw TransportError(
-                .answerUnreadable, "The service's answer is not the protocol's; see the cause.",
+                .answerUnreadable,
+                "The service's answer does not follow the protocol; see the cause.",
                 httpStatus: response.status, cause: error, address: origin)
         }
     }
@@ -107,23 +109,24 @@ extension HTTPTransport {
         case NIOSSLError.handshakeFailed(let reason) where isPlain(reason):
             return TransportError(
                 .notTrusted,
-                "The server there does not speak TLS: begin the address with http:// instead.",
+                "The server at this address does not speak TLS: begin the address with http://"
+                    + " instead.",
                 cause: error)
         case is HTTPParserError:
             return TransportError(
                 .answerUnreadable,
-                "The server there does not speak HTTP: where it is TLS, begin the address with"
-                    + " https://.", cause: error)
+                "The server at this address does not speak HTTP: if it speaks TLS, begin the"
+                    + " address with https://.", cause: error)
         case let extra as NIOSSLExtraError where extra == .failedToValidateHostname:
             return TransportError(
                 .notTrusted,
-                "The certificate there is for another name: put that name in the address.",
+                "The server's certificate is for another name: put that name in the address.",
                 cause: error)
         case NIOSSLError.handshakeFailed, is NIOSSLExtraError:
             return TransportError(
                 .notTrusted,
-                "The certificate there is not trusted: correct the address, or set SSL_CERT_FILE to the"
-                    + " certificates of the authority that signed it.", cause: error)
+                "The server's certificate is not trusted: correct the address, or set SSL_CERT_FILE"
+                    + " to the certificates of the authority that signed it.", cause: error)
         case let error as HTTPClientError: return transportError(error)
         case is NIOTooManyBytesError:
             return TransportError(
@@ -176,8 +179,8 @@ extension HTTPTransport {
 }
 
 extension HTTPClientRequest {
-    /// The request with `Accept-Encoding: identity` unless it sets the header itself. Otherwise the
-    /// HTTP client, which can inflate, would ask for gzip.
+    /// The request with `Accept-Encoding: identity` unless it sets the header itself. Otherwise the HTTP client, which
+    /// can inflate, would request gzip.
     var withCoding: HTTPClientRequest {
         guard !headers.contains(name: "Accept-Encoding") else { return self }
         var request = self

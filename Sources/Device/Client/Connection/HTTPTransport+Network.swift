@@ -14,7 +14,8 @@ extension HTTPTransport {
     /// | `SSL_CERT_FILE` | a file of certificates (PEM) that are trusted in place of the system's |
     /// | `https_proxy`, `HTTPS_PROXY` | the proxy for `https` addresses, such as `http://proxy.example.org:3128` |
     /// | `http_proxy` | the proxy for `http` addresses |
-    /// | `no_proxy`, `NO_PROXY` | hosts that are reached without one: names, with all that ends so, or `*` |
+    /// | `no_proxy`, `NO_PROXY` | hosts that are reached without one: domain names, which include all of their
+    /// subdomains, or `*` |
     ///
     /// Loopback addresses are always reached without a proxy. Requests go through the proxy with
     /// `CONNECT`, for `http` too.
@@ -88,9 +89,8 @@ extension HTTPTransport.Network {
         var proxy: HTTPClient.Configuration.Proxy?
     }
 
-    /// The HTTP clients by configuration. They live as long as the process, so that nobody has to
-    /// shut them down; transports of the same configuration share a client and its open
-    /// connections.
+    /// The HTTP clients by configuration. They live as long as the process, so that they need not be shut down;
+    /// transports of the same configuration share a client and its open connections.
     private static let clients = Mutex<[Configuration: HTTPClient]>([:])
 
     fileprivate func client(for origin: String) throws -> HTTPClient {
@@ -111,8 +111,7 @@ extension HTTPTransport.Network {
         }
     }
 
-    /// Makes a client that does not wait for a service that does not listen: retrying is up to the
-    /// caller.
+    /// Makes a client that does not wait for a service that is not listening: retrying is up to the caller.
     private static func client(_ network: Configuration) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -130,7 +129,7 @@ extension HTTPTransport.Network {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    /// The proxy for a service; nil where none is used.
+    /// The proxy for a service; nil if none is used.
     func proxy(for origin: String) throws -> HTTPClient.Configuration.Proxy? {
         guard let url = URL(string: origin), let host = url.host?.lowercased() else { return nil }
         guard let text = url.scheme == "https" ? httpsProxy : httpProxy, isReachedByProxy(host)

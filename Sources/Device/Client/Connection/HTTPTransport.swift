@@ -8,9 +8,9 @@ import StratusWire
 
 /// A transport that reaches a service over HTTP (Wire.md, "Addresses").
 ///
-/// It signs in by itself where a development user is named, adopts the token that an answer
-/// carries, and signs in again once when the service requires a user. All transports of a process
-/// with the same ``Network`` share one HTTP client and its open connections.
+/// It signs in by itself if a development user is named, adopts the token that an answer carries, and signs in again
+/// once when the service requires a user. All transports of a process with the same ``Network`` share one HTTP client
+/// and its open connections.
 public final class HTTPTransport: Transport {
     /// The tokens that the device sends to the service.
     public struct Credentials: Sendable {
@@ -21,7 +21,7 @@ public final class HTTPTransport: Transport {
         /// Signs in under this name at a service that runs with `--dev`.
         public var developmentUser: String?
 
-        /// Makes credentials of the given tokens; without a token or a name of a user, nobody is signed in.
+        /// Makes credentials of the given tokens; without a token or a user name, no user is signed in.
         public init(
             apiToken: String, webAuthToken: String? = nil, developmentUser: String? = nil
         ) {
@@ -42,7 +42,7 @@ public final class HTTPTransport: Transport {
     let network: Network
     let world = World.live
     let limits = Limits()
-    /// Whether answers are asked for in gzip (decision 26).
+    /// Whether answers are requested in gzip (decision 26).
     private let takesGzip: Bool
     /// Whether the service is Stratus's, which has extensions of Apple's protocol (decision 1).
     let knowsExtensions: Bool
@@ -52,7 +52,7 @@ public final class HTTPTransport: Transport {
     static let maximumAnswerBytes = 256_000_000
 
     /// - Parameter origin: such as `http://127.0.0.1:8080`.
-    /// - Parameter credentials: the tokens of the app and, if somebody is signed in, of the user.
+    /// - Parameter credentials: the tokens of the app and, if a user is signed in, of the user.
     /// - Parameter deviceID: stays the same whenever the app is started on this device.
     /// - Parameter network: trusted certificates and the proxy; read from the environment by
     ///   default.
@@ -194,7 +194,7 @@ public final class HTTPTransport: Transport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationRequired,
-                    "The service runs without --dev, where a name signs nobody in: set"
+                    "The service runs without --dev, so signing in by name is not available: set"
                         + " STRATUS_WEB_AUTH_TOKEN instead of STRATUS_DEV_USER."),
                 uuid: failure.uuid, address: origin)
         }

@@ -31,8 +31,8 @@ final class NotificationListeners: Sendable {
     /// Subscribes to a container's events; if the listener is open already, the subscriber first
     /// gets that event.
     ///
-    /// - Parameter start: starts the listener where none runs, and calls ``ended(_:of:)`` when it
-    ///   ends.
+    /// - Parameter start: starts the listener if none is running, and calls ``ended(_:of:)`` when
+    ///   it ends.
     /// - Returns: the number to ``leave(_:of:)`` with.
     func join(
         _ container: String, _ hearing: @escaping Hearing,

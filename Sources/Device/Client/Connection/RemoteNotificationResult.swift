@@ -30,11 +30,11 @@ public struct RemoteNotificationReport: Sendable {
 /// How many notifications an app gets: fewer when it answers late or not truthfully.
 ///
 /// Each such answer doubles the pause before the next notification, from one second to a minute;
-/// what comes in a pause is one notification for each subscription. A good answer ends the pauses.
-/// This models how Apple's system limits an app's background notifications; Apple's numbers are not
-/// public.
+/// notifications that arrive during a pause are merged into one for each subscription. A good
+/// answer ends the pauses. This models how Apple's system limits an app's background notifications;
+/// Apple's numbers are not public.
 struct NotificationBudget: Hashable, Sendable {
-    /// Seconds before the next notification may be handed out.
+    /// Seconds before the next notification may be delivered.
     private(set) var pauseSeconds: Double = 0
     private var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
 

@@ -74,8 +74,8 @@ struct RequestSender: Sendable {
         return try await AnswerTime.$listener.withValue(timed) { try await attempt() }
     }
 
-    /// Moves the bytes of an asset, however long, but not beyond the operation's time; otherwise as
-    /// ``send(_:_:recover:)``.
+    /// Moves the bytes of an asset, for as long as it takes, but not beyond the operation's time;
+    /// otherwise like ``send(_:_:recover:)``.
     func transfer<Value: Sendable>(
         _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

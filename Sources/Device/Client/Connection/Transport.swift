@@ -20,7 +20,7 @@ public protocol Transport: Sendable {
 
     /// Waits for one notification at the address from `tokens/create`.
     ///
-    /// - Returns: nil when none came in time; call it again.
+    /// - Returns: nil when none arrived in time; call it again.
     /// - Throws: as ``send(_:_:to:timeoutSeconds:)``.
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
@@ -28,7 +28,7 @@ public protocol Transport: Sendable {
 
     /// Sends the bytes of an asset to an address from `assets/upload`.
     ///
-    /// - Parameter timeoutSeconds: how long the transfer may stand still.
+    /// - Parameter timeoutSeconds: how long the transfer may stall.
     /// - Parameter asset: the bytes to send.
     /// - Parameter url: an address from `assets/upload`.
     /// - Returns: the value to save in the record's field.
@@ -41,7 +41,7 @@ public protocol Transport: Sendable {
     ///
     /// - Parameters:
     ///   - url: the asset's `downloadURL`.
-    ///   - timeoutSeconds: how long nothing may move.
+    ///   - timeoutSeconds: how long the transfer may stall.
     ///   - receive: takes the pieces in their order.
     /// - Throws: as ``send(_:_:to:timeoutSeconds:)``, and what `receive` throws.
     func download(
@@ -56,7 +56,7 @@ public protocol Transport: Sendable {
     /// - Parameters:
     ///   - url: the asset's `downloadURL`.
     ///   - offset: how many bytes the caller already has; less than the asset's size.
-    ///   - timeoutSeconds: how long nothing may move.
+    ///   - timeoutSeconds: how long the transfer may stall.
     ///   - receive: takes the pieces in their order.
     /// - Throws: as ``download(from:timeoutSeconds:receive:)``.
     func download(
@@ -73,7 +73,7 @@ extension Transport {
     ) async throws -> AssetReceipt {
         throw TransportError(
             .notConfigured,
-            "This transport carries no assets; take one that does.")
+            "This transport does not support assets; use one that does.")
     }
 
     public func download(
@@ -82,7 +82,7 @@ extension Transport {
     ) async throws {
         throw TransportError(
             .notConfigured,
-            "This transport carries no assets; take one that does.")
+            "This transport does not support assets; use one that does.")
     }
 
     public func download(
@@ -120,10 +120,10 @@ public protocol AccountTransport: Transport {
 public struct RequestTarget: Hashable, Sendable {
     /// The container that the request is for, in one of its environments.
     public var container: ContainerAddress
-    /// Nil for endpoints outside databases (`Endpoint.isInDatabase`).
+    /// The database of the request; nil for endpoints outside databases (`Endpoint.isInDatabase`).
     public var scope: DatabaseScope?
-    /// The device ID to send where it differs from the transport's own: the service knows a request
-    /// that an earlier process began by that process's device ID.
+    /// The device ID to send if it differs from the transport's own: the service identifies a
+    /// request that an earlier process began by the device ID of that process.
     public var deviceID: String?
 
     /// Makes a target.
@@ -169,21 +169,21 @@ public struct TransportError: Error, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// This device has no way to the service.
+        /// This device has no route to the service.
         public static let noRoute = Self(rawValue: "noRoute")
-        /// Nobody listens at the service's address.
+        /// Nothing is listening at the service's address.
         public static let refused = Self(rawValue: "refused")
         /// The server at the service's address could not prove its identity; nothing was sent.
         public static let notTrusted = Self(rawValue: "notTrusted")
-        /// The answer did not come in time.
+        /// The answer did not arrive in time.
         public static let timedOut = Self(rawValue: "timedOut")
         /// The connection was lost after the request was sent: the outcome is unknown.
         public static let answerLost = Self(rawValue: "answerLost")
-        /// The answer is not the protocol's.
+        /// The answer does not follow the protocol.
         public static let answerUnreadable = Self(rawValue: "answerUnreadable")
         /// The request is larger than the transport's limit.
         public static let requestTooLarge = Self(rawValue: "requestTooLarge")
-        /// No service was named.
+        /// No service was configured.
         public static let notConfigured = Self(rawValue: "notConfigured")
     }
 
@@ -191,9 +191,9 @@ public struct TransportError: Error, Sendable {
     public var code: Code
     /// A constant sentence that says what happened and what to do.
     public var sentence: String
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was one.
     public var httpStatus: Int?
-    /// Seconds to wait before the request may be repeated, where the answer says so.
+    /// Seconds to wait before the request may be repeated, if the answer says so.
     public var retryAfterSeconds: Double?
     /// The error of the HTTP client or the system that caused this one, if there is one.
     public var cause: (any Error)?

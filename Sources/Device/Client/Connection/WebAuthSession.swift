@@ -7,11 +7,11 @@ import Synchronization
 final class WebAuthSession: Sendable {
     private struct State {
         var token: String?
-        /// Signs in under this name where there is no token, or none that is good.
+        /// The name to sign in under if there is no valid token.
         var developmentUser: String?
         var signIn: Task<String, any Error>?
         var changeCount = 0
-        /// Called with each token that an answer brings.
+        /// Called with each token in an answer.
         var tell: (@Sendable (String) -> Void)?
     }
 
@@ -35,7 +35,7 @@ final class WebAuthSession: Sendable {
         }
     }
 
-    /// The token to send; nil if nobody is signed in. Signs in first where there is no token and a
+    /// The token to send; nil if no user is signed in. Signs in first if there is no token and a
     /// user is named.
     func token(signIn: @escaping @Sendable (String) async throws -> String) async throws -> String?
     {
@@ -44,7 +44,7 @@ final class WebAuthSession: Sendable {
         return try await renewedToken(after: nil, signIn: signIn)
     }
 
-    /// Signs in again, unless another request has since the refused token was read.
+    /// Signs in again, unless another request has done so since the refused token was read.
     func renewedToken(
         after refused: String?, signIn: @escaping @Sendable (String) async throws -> String
     ) async throws -> String? {

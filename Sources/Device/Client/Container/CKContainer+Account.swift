@@ -4,13 +4,13 @@ import Foundation
 public enum CKAccountStatus: Int, Sendable {
     /// The status is unknown; only completion handlers get it, together with the error.
     case couldNotDetermine = 0
-    /// Somebody is signed in; the service accepts the account, or cannot be reached now.
+    /// A user is signed in; the service accepts the account, or cannot be reached now.
     case available = 1
     /// The service's operator has disabled the account.
     case restricted = 2
-    /// Nobody is signed in on this device.
+    /// No user is signed in on this device.
     case noAccount = 3
-    /// Somebody is signed in, but the service refuses the account: sign in again.
+    /// A user is signed in, but the service refuses the account: sign in again.
     case temporarilyUnavailable = 4
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-// Deprecated by Apple, whose current systems find nobody. Stratus finds people who agreed to it
+// Deprecated by Apple, whose current systems find no one. Stratus finds people who agreed to it
 // (requestApplicationPermission), by verified e-mail address or by user record.
 extension CKContainer {
     /// The people in the user's address book; always empty, because Stratus's service has no

@@ -37,7 +37,7 @@ extension CKContainer {
         } catch {
             // Files that are damaged or of another version cannot be continued.
             OperationFolder.warn(
-                "What is kept of a long-lived operation cannot be read; remove it.", url, error)
+                "The stored long-lived operation cannot be read; remove it.", url, error)
             return nil
         }
     }

@@ -14,7 +14,7 @@ extension CKContainer {
 
     /// Fetches the metadata of the shares behind links of this container with one request.
     ///
-    /// - Returns: by link, the metadata or an error as of ``shareMetadata(for:)``.
+    /// - Returns: by link, the metadata or an error as in ``shareMetadata(for:)``.
     /// - Throws: `CKError` when the request fails as a whole.
     public func shareMetadatas(
         for urls: [URL]
@@ -47,8 +47,7 @@ extension CKContainer {
         byItem(try await session.accept(metadatas))
     }
 
-    /// Does what Apple's systems do when a person opens a share's link: fetches its metadata and
-    /// passes it to the app.
+    /// Opens a share's link as Apple's systems do: fetches its metadata and passes it to the app.
     ///
     /// An app calls this with a link from its command line, a form or a custom address scheme, and
     /// gives it the code of its `application(_:userDidAcceptCloudKitShareWith:)` or

@@ -20,7 +20,7 @@ extension ContainerSession {
     }
 
     /// Keeps the link keys of joined shares, to decrypt the values of their zones; a zone's first
-    /// key stays, whatever another link says.
+    /// key stays, regardless of other links.
     func keepingKeys(
         of joined: [ItemResult<CKShareMetadata, CKShare>]
     ) async -> [ItemResult<CKShareMetadata, CKShare>] {
@@ -33,10 +33,10 @@ extension ContainerSession {
                 try await keep(key, of: share)
             } catch {
                 let error = CKError(requestFailedWith: error)
-                // An error that may pass is reported, because joining again is harmless. After any
-                // other the share is joined without the key: its encrypted values read as nil until
-                // the person opens the link again on a device that can keep keys and has the
-                // account's own.
+                // A transient error is reported, because joining again is harmless. After any other
+                // the share is joined without the key: its encrypted values read as nil until the
+                // person opens the link again on a device that can keep keys and has the account's
+                // key.
                 if error.isTransient || error.code == .operationCancelled {
                     joined[index].result = .failure(error)
                 }

@@ -23,7 +23,9 @@ extension CKDatabase {
             ], zoneID: recordID.zoneID.dictionary)
         let tokens = try await session.sender.send(AssetsUpload.self, request).items
         guard tokens.count == 1 else {
-            throw CKError(.internalError, "The service answered another number of addresses.")
+            throw CKError(
+                .internalError,
+                "The service returned a different number of addresses than requested.")
         }
         switch tokens[0] {
         case .failure(let failure): throw CKError(failure.error, about: .record)
@@ -46,7 +48,7 @@ extension CKDatabase {
     /// Fetches the bytes of an asset that a record holds, from an offset.
     ///
     /// - Parameters:
-    ///   - checksum: the asset's.
+    ///   - checksum: the asset's checksum.
     ///   - offset: how many bytes the caller already has.
     ///   - receive: takes the pieces in their order.
     /// - Throws: `CKError`: `assetNotAvailable` when the record no longer holds it.

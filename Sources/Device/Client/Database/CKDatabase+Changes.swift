@@ -17,7 +17,8 @@ extension CKDatabase {
         public struct Deletion: Sendable, Hashable {
             /// Why a zone was deleted.
             public enum Reason: Sendable, Hashable {
-                /// A client deleted it, or the user has no more access to it; also when the service names no reason.
+                /// A client deleted it, or the user no longer has access to it; also used when the service names no
+                /// reason.
                 case deleted
                 /// The user removed the app's data.
                 case purged
@@ -29,7 +30,8 @@ extension CKDatabase {
             public let zoneID: CKRecordZone.ID
             /// Why it was deleted, which decides what an app does with its copy.
             public let reason: Reason
-            /// Whether the service named no deletion: the zone is missing in the list of all, and may have been lost.
+            /// Whether the service named no deletion: the zone is missing in the list of all zones, and may have been
+            /// lost.
             package var isInferred = false
 
             /// Whether the user removed the app's data.
@@ -75,7 +77,7 @@ extension CKDatabase {
         }
     }
 
-    /// One page of the zones that changed, with the change token to fetch the next one by.
+    /// One page of the zones that changed, with the change token for fetching the next one.
     ///
     /// With `moreComing`, fetch again at once: the service has more changes.
     public typealias DatabaseChanges = (
@@ -83,7 +85,7 @@ extension CKDatabase {
         changeToken: CKServerChangeToken, moreComing: Bool
     )
 
-    /// One page of the changes in a zone, with the change token to fetch the next one by.
+    /// One page of the changes in a zone, with the change token for fetching the next one.
     ///
     /// The result of a record has an error if it could not be read or its asset is not available. With
     /// `moreComing`, fetch again at once: the service has more changes.
@@ -104,7 +106,7 @@ extension CKDatabase {
         )
     }
 
-    /// Fetches one page of zone changes, with all that the service says about them.
+    /// Fetches one page of zone changes, with everything that the service reports about them.
     ///
     /// - Parameter deletionsAfterVersion: without a token, the page also names the zones that were
     ///   deleted after this version of the database.
@@ -145,8 +147,8 @@ extension CKDatabase {
         changeToken: CKServerChangeToken, moreComing: Bool
     )
 
-    /// Fetches one page of the changes in a zone, in order. If an asset is not available, the
-    /// record comes without its file, because a retry would not find it either.
+    /// Fetches one page of the changes in a zone, in order. If an asset is not available, the record is returned
+    /// without its file, because a retry would not find it either.
     ///
     /// - Parameters:
     ///   - knownChangeTags: the token counts as expired if the service has lost a change with one

@@ -10,7 +10,7 @@ extension CKDatabase {
         try await session.records(for: [recordID], desiredKeys: nil).only().result.get()
     }
 
-    /// Saves a record if nobody else has changed it since it was fetched.
+    /// Saves a record if it has not been changed elsewhere since it was fetched.
     ///
     /// - Returns: the same record, brought up to date.
     /// - Throws: the record's own error, such as `CKError.serverRecordChanged`.
@@ -20,7 +20,7 @@ extension CKDatabase {
             .get()
     }
 
-    /// Deletes a record, whatever its change tag; deleting one that does not exist succeeds.
+    /// Deletes a record, regardless of its change tag; deleting one that does not exist succeeds.
     ///
     /// - Returns: the given ID.
     /// - Throws: the record's own error, such as `CKError.zoneNotFound` or `referenceViolation`.
@@ -71,7 +71,7 @@ extension CKDatabase {
     ///
     /// - Parameters:
     ///   - deletionTags: the required tags; other records are deleted unconditionally.
-    ///   - replacedIDs: records of which all fields are sent, so that the service has no others.
+    ///   - replacedIDs: records whose fields are all sent, so that the service has no others.
     ///   - operationID: names the request, for ``cancelOperations(_:of:inZonesOf:)``.
     /// - Returns: also the change tags of the deletions, if the service sends them.
     package func modifyRecords(
@@ -95,11 +95,11 @@ extension CKDatabase {
             isAtomic: true, operationID: core.connection.world.makeUUID().uuidString)
     }
 
-    /// Has requests that were not answered never carried out, should they still arrive. What was carried out
-    /// stays so.
+    /// Cancels requests that were not answered, so that they have no effect if they still arrive. Requests that were
+    /// carried out are not undone.
     ///
     /// - Parameters:
-    ///   - operationIDs: of requests to modify records or zones.
+    ///   - operationIDs: the identifiers of requests to modify records or zones.
     ///   - deviceID: the ``CloudConnection/deviceID`` with which they were sent, perhaps another process's.
     ///   - owners: in the shared database, the owners of the zones that they named.
     package func cancelOperations(

@@ -52,7 +52,7 @@ extension CKDatabase {
         byItem(try await session.subscriptions(for: subscriptionIDs))
     }
 
-    /// Saves and deletes subscriptions of the user; each succeeds or fails for itself.
+    /// Saves and deletes subscriptions of the user; each succeeds or fails on its own.
     ///
     /// A subscription that is saved replaces the one with the same ID. The same query under another ID is
     /// refused with `CKError.serverRejectedRequest`.

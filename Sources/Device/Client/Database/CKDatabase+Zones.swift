@@ -8,7 +8,7 @@ extension CKDatabase {
         try await session.zones(for: [zoneID]).only().result.get()
     }
 
-    /// Creates a zone. It is not an error if the zone exists, unless its encryption scope is another one.
+    /// Creates a zone. It is not an error if the zone exists, unless its encryption scope is different.
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         try await session.modifyZones(saving: [zone], deleting: []).saves.only().result.get()
@@ -43,7 +43,7 @@ extension CKDatabase {
         deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
     )
 
-    /// Creates and deletes zones; each succeeds or fails for itself.
+    /// Creates and deletes zones; each succeeds or fails on its own.
     ///
     /// Creating a zone that exists and deleting one that does not exist succeed. In the shared database, deleting
     /// a zone leaves its shares.
@@ -60,7 +60,8 @@ extension CKDatabase {
     /// Saves and deletes zones in one request, which has a name.
     ///
     /// - Parameters:
-    ///   - generations: which of the zones of their names are to be deleted; the others whichever they are.
+    ///   - generations: the generations of the zones to delete; a zone without one is deleted regardless of its
+    ///     generation.
     ///   - operationID: names the request, for ``cancelOperations(_:of:inZonesOf:)``.
     /// - Returns: also the database's change token afterwards, if the service sends it.
     package func modifyZones(

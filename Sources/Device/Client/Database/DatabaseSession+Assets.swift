@@ -22,7 +22,7 @@ extension DatabaseSession {
     /// Upload addresses per request: few, because addresses expire.
     private static let addressesPerRequest = 6
 
-    // MARK: Up
+    // MARK: Uploading
 
     /// Uploads the files of a batch's records, and puts the resulting values into its drafts.
     func upload(
@@ -159,7 +159,7 @@ extension DatabaseSession {
         }
     }
 
-    // MARK: Down
+    // MARK: Downloading
 
     /// Downloads the assets that fetched records wait for.
     ///

@@ -7,7 +7,7 @@ package struct DatabaseChangesPage: Sendable {
     package var changed: [CKRecordZone.ID] = []
     package var deleted:
         [(zoneID: CKRecordZone.ID, reason: CKDatabase.DatabaseChange.Deletion.Reason)] = []
-    /// How often each changed zone, or each deleted one until then, was created, if the service says so.
+    /// How often each changed zone was created, and each deleted one before its deletion, if the service says so.
     package var generations: [CKRecordZone.ID: Int64] = [:]
     package var token: CKServerChangeToken
     package var moreComing: Bool
@@ -32,7 +32,7 @@ struct ZoneChangesPage: Sendable {
 struct ZoneChangesQuestion: Sendable {
     var zoneID: CKRecordZone.ID
     var token: CKServerChangeToken?
-    /// 0 lets the service decide.
+    /// The maximum number of results; 0 lets the service decide.
     var resultsLimit = 0
     var desiredKeys: [CKRecord.FieldKey]?
     /// Change tags from the service that it may have lost since.
@@ -46,7 +46,7 @@ extension DatabaseSession {
         if sender.scope == .public {
             throw CKError(
                 .invalidArguments,
-                "The public database has no changes; ask the private or the shared one.")
+                "The public database has no changes; use the private or the shared one.")
         }
     }
 
@@ -90,7 +90,7 @@ extension DatabaseSession {
         guard !moreComing || next != token?.text else {
             throw CKError(
                 .serverRejectedRequest,
-                "The service's change token stands still though more is to come.")
+                "The service's change token does not advance although more changes follow.")
         }
     }
 

@@ -44,7 +44,7 @@ extension DatabaseSession {
             guard sender.scope != .public else {
                 throw CKError(
                     .invalidArguments,
-                    "The public database takes no encrypted values, as everybody may"
+                    "The public database does not accept encrypted values, because everyone may"
                         + " read it; leave them out.")
             }
             let keys = try await core.connection.keyring.zoneKeys(of: zoneID, for: .writing, caller)
@@ -87,10 +87,10 @@ extension DatabaseSession {
         }
     }
 
-    /// Decrypts the values of a root record that a link shows before the share is joined.
+    /// Decrypts the values of a root record that is shown by a link before the share is joined.
     ///
-    /// The link's key is used only for a zone of which the device has no key: the link may not come
-    /// from the person who shares the zone.
+    /// The link's key is used only for a zone for which the device has no key: the link may not
+    /// come from the person who shares the zone.
     func decrypt(_ record: CKRecord, linkKey: ZoneKey?) async throws {
         let keys = try await core.connection.keyring.zoneKeys(
             of: record.recordID.zoneID, for: .reading(marks: record.sealedMarks), caller)
@@ -105,7 +105,7 @@ extension DatabaseSession {
     }
 
     /// Adds the zone's key to the links of shares. Sharing does not depend on it: if there is no
-    /// key, for whatever reason, the link stays without one.
+    /// key, for any reason, the link stays without one.
     ///
     /// - Parameter makesKey: whether the account's first key is created, so that people who join by
     ///   the link can read what is encrypted later.
@@ -117,7 +117,7 @@ extension DatabaseSession {
                     caller)
                 if let key = keys.first { share.state.withLock { $0.sharing?.linkKey = key } }
             } catch {
-                // The link stays without a key, so encrypted values are not readable by it; sharing
+                // The link stays without a key, so encrypted values cannot be read with it; sharing
                 // itself succeeds.
             }
         }

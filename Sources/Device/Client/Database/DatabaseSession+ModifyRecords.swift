@@ -16,7 +16,7 @@ extension DatabaseSession {
     ///
     /// - Parameters:
     ///   - deletionTags: change tags that records must have to be deleted.
-    ///   - replacedIDs: records of which all fields are sent, so that the service has no others.
+    ///   - replacedIDs: records whose fields are all sent, so that the service has no others.
     ///   - progress: called with the fraction of a record's assets that was sent, below 1.
     func modifyRecords(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],

@@ -13,7 +13,8 @@ struct ZonesModification: ItemsModification {
 extension DatabaseSession {
     typealias FetchedZone = ItemResult<CKRecordZone.ID, CKRecordZone>
 
-    /// - Parameter generations: which of the zones of their names are to be deleted; the others whichever they are.
+    /// - Parameter generations: the generations of the zones to delete; a zone without one is deleted regardless of its
+    ///   generation.
     func modifyZones(
         saving zones: [CKRecordZone], deleting zoneIDs: [CKRecordZone.ID],
         generations: [CKRecordZone.ID: Int64] = [:], operationID: String? = nil
@@ -22,7 +23,7 @@ extension DatabaseSession {
         if sender.scope == .public || (sender.scope == .shared && !zones.isEmpty) {
             throw CKError(
                 .badDatabase,
-                "Zones are made in the private database alone; make it there.")
+                "Zones can only be created in the private database; create it there.")
         }
         let operations =
             zones.map {

@@ -1,7 +1,7 @@
 /// The result of one item of a request.
 typealias ItemResult<Item, Value> = (item: Item, result: Result<Value, any Error>)
 
-/// The results of a request by item; of an item that was named twice, the first.
+/// The results of a request by item; the first one for an item that was named twice.
 func byItem<Item: Hashable, Value>(
     _ results: [ItemResult<Item, Value>]
 ) -> [Item: Result<Value, any Error>] {

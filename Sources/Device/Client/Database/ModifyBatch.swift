@@ -11,9 +11,9 @@ struct ModifyBatch {
     /// The service's address, for errors about wrong configuration.
     private let address: String?
     var drafts: [Result<CKRecord.Draft, CKError>]
-    /// Zones of which nothing is sent, because one of their records cannot be.
+    /// Zones for which nothing is sent, because one of their records cannot be.
     private var spoiltZones: Set<CKRecordZone.ID> = []
-    /// The server's records by operation index, where the answer left them out.
+    /// The server's records by operation index, if the answer left them out.
     private var serverRecords: [Int: RecordDictionary] = [:]
     private(set) var operations: [RecordsModify.Operation] = []
 
@@ -108,7 +108,7 @@ struct ModifyBatch {
         !spoiltZones.isEmpty && spoiltZones.contains(recordID.zoneID)
     }
 
-    /// Fetches the server's records of conflicts where the answer left them out, as services other
+    /// Fetches the server's records of conflicts if the answer left them out, as services other
     /// than Stratus's do.
     mutating func addServerRecords(
         to results: [RecordResult], session: DatabaseSession

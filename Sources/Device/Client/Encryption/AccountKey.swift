@@ -3,13 +3,13 @@ import Foundation
 
 /// The secret of a user in a container; every other key is derived from it.
 ///
-/// Chance comes from the cryptographic library alone: tests have no use for a key that they know.
+/// Random numbers come only from the cryptographic library, because tests need no known key.
 struct AccountKey: Sendable {
     static let byteCount = 32
 
     let bytes: [UInt8]
 
-    /// - Returns: nil for bytes of another number.
+    /// - Returns: nil if the number of bytes is wrong.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
@@ -19,8 +19,8 @@ struct AccountKey: Sendable {
         bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
     }
 
-    /// Names the key without telling it; kept by the service, so that a device sees whether it has
-    /// the right one.
+    /// Identifies the key without revealing it; stored by the service, so that a device can check
+    /// whether it has the right key.
     var identifier: [UInt8] { derived("account identifier", byteCount: 16) }
 
     /// Encrypts the keyring.
@@ -39,14 +39,14 @@ struct AccountKey: Sendable {
     }
 }
 
-/// Encrypts the values of one zone, for all who may read it.
+/// Encrypts the values of one zone, for everyone who may read it.
 struct ZoneKey: Hashable, Sendable {
     static let byteCount = 32
 
     let bytes: [UInt8]
 
-    /// In every value that was sealed with the key, so that a value of another key is told from a
-    /// damaged one.
+    /// The mark in every value that was sealed with the key, which distinguishes a value of another
+    /// key from a damaged one.
     let mark: [UInt8]
 
     init(bytes: [UInt8]) {
@@ -57,7 +57,7 @@ struct ZoneKey: Hashable, Sendable {
     var symmetricKey: SymmetricKey { SymmetricKey(data: bytes) }
 }
 
-/// Words as bytes of which no other words are the same bytes.
+/// Encodes words as bytes such that different words give different bytes.
 func lengthPrefixed(_ words: [String]) -> [UInt8] {
     words.flatMap { word in
         withUnsafeBytes(of: UInt32(word.utf8.count).bigEndian) { Array($0) } + Array(word.utf8)

@@ -17,9 +17,9 @@ public enum CKShareLinkKeyTrust: Int, Sendable {
 extension CKContainer {
     /// Compares the key in a link with the key that this device has for the share's zone.
     ///
-    /// A `different` key means either that the owner lost theirs and made a new one, or that
-    /// somebody else made the link to read what is saved in the zone. Only a person can tell which:
-    /// ask the user whether the owner sent the link.
+    /// A `different` key means either that the owner lost their key and created a new one, or that
+    /// someone else created the link to read what is saved in the zone. Only a person can know
+    /// which: ask the user whether the owner sent the link.
     ///
     /// ```swift
     /// if try await container.linkKeyTrust(of: metadata) == .different, userSaysOwnerSentIt {

@@ -1,8 +1,8 @@
 import Foundation
 
-// Not in CloudKit: on Apple's platforms the keychain brings keys from device to device.
+// Not in CloudKit: on Apple's platforms the keychain transfers keys between devices.
 extension CKContainer {
-    /// The key of the account's encrypted values, to be written down or brought to another device.
+    /// The key of the account's encrypted values, to be written down or transferred to another device.
     ///
     /// Created when the account has none yet. Anyone who has it can read all encrypted values of
     /// the user in this container; without it, and without a device that has it, they are lost.

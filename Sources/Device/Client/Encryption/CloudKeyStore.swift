@@ -2,8 +2,8 @@ import StratusRecords
 
 /// Stores the keys of encrypted values on a device, as a keychain does on Apple's platforms.
 ///
-/// Pass your own to a ``CloudConnection`` to keep the keys in a key service or in hardware. Signing
-/// out removes no key, because it may be the last copy.
+/// Pass your own store to a ``CloudConnection`` to keep the keys in a key service or in hardware. Signing out removes
+/// no key, because it may be the last copy.
 public protocol CloudKeyStore: Sendable {
     /// - Returns: nil when the device has no key of this account.
     func key(for account: CloudKeyAccount) throws -> [UInt8]?
@@ -22,7 +22,7 @@ public protocol CloudKeyStore: Sendable {
     /// With a store that keeps no copy, the device trusts the service's keyring at each start.
     func keyring(for account: CloudKeyAccount) throws -> [UInt8]?
 
-    /// Stores a copy of the keyring, replacing the one before.
+    /// Stores a copy of the keyring, replacing the former one.
     func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws
 
     /// The fields that this device encrypted in a container, for any user.
@@ -39,10 +39,10 @@ public protocol CloudKeyStore: Sendable {
         _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
     ) throws
 
-    /// The sign-in at a service; nil when nobody is signed in.
+    /// The sign-in at a service; nil when no user is signed in.
     func signIn(at place: CloudSignInPlace) throws -> KeptSignIn?
 
-    /// Stores a sign-in where no other user can read it, replacing the one before.
+    /// Stores a sign-in where no other user can read it, replacing the former one.
     func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws
 
     /// Stores a sign-in's next token; does nothing if the user has signed out or in again
@@ -57,24 +57,24 @@ extension CloudKeyStore {
     // Defaults for stores that were written before sign-ins were stored: the person signs in at
     // each start.
 
-    /// None.
+    /// Returns nil: no sign-in is stored.
     public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? { nil }
 
-    /// Keeps none.
+    /// Does nothing: no sign-in is stored.
     public func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {}
 
-    /// Keeps none.
+    /// Does nothing: no sign-in is stored.
     public func renewSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {}
 
-    /// There is none.
+    /// Does nothing: no sign-in is stored.
     public func removeSignIn(at place: CloudSignInPlace) throws {}
 
-    /// None: the default for stores that were written before encrypted fields were stored.
+    /// Returns no fields; the default for stores that were written before encrypted fields were stored.
     public func encryptedFields(
         of container: String, in environment: ContainerEnvironment
     ) throws -> Set<EncryptedField> { [] }
 
-    /// Keeps none.
+    /// Does nothing: no fields are stored.
     public func addEncryptedFields(
         _ fields: Set<EncryptedField>, of container: String, in environment: ContainerEnvironment
     ) throws {}
@@ -84,8 +84,8 @@ extension CloudKeyStore {
 public struct CloudKeyStoreError: Error, Sendable {
     /// A constant sentence that says what happened and what to do.
     public var sentence: String
-    /// The path of the file that could not be read or written, or whose contents are not valid; empty where the store
-    /// has no files.
+    /// The path of the file that could not be read or written, or whose contents are not valid; empty if the store has
+    /// no files.
     public var path: String
     /// The error of the file system, if there is one.
     public var cause: (any Error)?

@@ -56,7 +56,7 @@ public struct KeptSignIn: Hashable, Sendable {
 public struct CloudKeyAccount: Hashable, Sendable {
     /// The container's identifier, such as `iCloud.org.example.Trails`.
     public var container: String
-    /// The environment of the container; each has a key of its own.
+    /// The environment of the container; each has its own key.
     public var environment: ContainerEnvironment
     /// The user's record name.
     public var user: String

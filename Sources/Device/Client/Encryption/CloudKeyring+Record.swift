@@ -30,7 +30,7 @@ extension CloudKeyring {
             // The error's details do not matter: the request fails, so that a keyring that cannot
             // be read is not replaced by a new one.
             guard let fields = try? dictionary.fields.values() else {
-                throw CKError(.internalError, "The service answered fields that cannot be read.")
+                throw CKError(.internalError, "The service returned fields that cannot be read.")
             }
             var stored = Stored(changeTag: dictionary.recordChangeTag)
             for field in fields {

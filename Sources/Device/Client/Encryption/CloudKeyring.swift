@@ -24,7 +24,7 @@ final class CloudKeyring: Sendable {
         case notAsked
         case missing
         case ours(changeTag: String?)
-        /// A keyring of another key of the account.
+        /// A keyring of another account key.
         case anothers
     }
 
@@ -151,7 +151,8 @@ final class CloudKeyring: Sendable {
         if let record = try await record(caller), record.identifier != key.identifier {
             throw CKError(
                 .invalidArguments,
-                "The recovery key is of another account or container; give this one's.")
+                "The recovery key belongs to another account or container; use the key of this"
+                    + " account and container.")
         }
         let kept = try keeping { try store.addKey(key.bytes, for: account) }
         guard kept == key.bytes else {
@@ -256,7 +257,7 @@ final class CloudKeyring: Sendable {
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
         try CloudKeyStoreError.translating(
             otherwise:
-                "The key store could not keep or read a key; see the cause.", body)
+                "The key store could not save or read a key; see the cause.", body)
     }
 
     // MARK: The record

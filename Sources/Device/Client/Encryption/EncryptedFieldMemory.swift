@@ -12,7 +12,7 @@ final class EncryptedFieldMemory: Sendable {
     private let store: any CloudKeyStore
     private let container: String
     private let environment: ContainerEnvironment
-    /// Nil until it is read from the store.
+    /// The fields; nil until they are read from the store.
     private let known = Mutex<EncryptedKeys?>(nil)
 
     init(store: any CloudKeyStore, container: String, environment: ContainerEnvironment) {
@@ -57,7 +57,7 @@ final class EncryptedFieldMemory: Sendable {
     private func keeping<Value>(_ body: () throws -> Value) throws -> Value {
         try CloudKeyStoreError.translating(
             otherwise:
-                "The key store could not keep or read the names of encrypted fields; see"
+                "The key store could not save or read the names of encrypted fields; see"
                 + " the cause.", body)
     }
 }

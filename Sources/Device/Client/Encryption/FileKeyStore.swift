@@ -131,7 +131,7 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     private func fields(_ url: URL) throws -> Set<EncryptedField> {
-        let damaged = "The list of encrypted fields is damaged; remove it, and it is made anew."
+        let damaged = "The list of encrypted fields is damaged; remove it, and it is recreated."
         guard let bytes = try read(.fields, url, damaged) else { return [] }
         var fields: Set<EncryptedField> = []
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
@@ -214,7 +214,7 @@ public final class FileKeyStore: CloudKeyStore {
             else {
                 throw CloudKeyStoreError(
                     sentence:
-                        "Others may read the file of keys; take their rights from it"
+                        "Others may read the file of keys; remove their access"
                         + " (chmod 600).",
                     path: url.path)
             }
@@ -235,7 +235,7 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     /// Writes a draft, flushes it to the disk, and lets `place` move it to its name. The draft is
-    /// removed whatever fails.
+    /// removed even if a step fails.
     private func write<Value>(
         _ bytes: [UInt8], _ kind: Kind, _ account: CloudKeyAccount,
         place: (_ draft: String) throws -> Value

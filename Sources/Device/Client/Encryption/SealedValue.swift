@@ -11,14 +11,13 @@ import StratusWire
 /// field, so that the service cannot move it elsewhere.
 struct SealedValue {
     private static let header: [UInt8] = [0x53, 0x56, 0x31, 0x00]
-    /// The prefix of plain bytes where they could be mistaken for a sealed value; see
-    /// ``local(_:)``.
+    /// The prefix of plain bytes if they could be mistaken for a sealed value; see ``local(_:)``.
     private static let openHeader: [UInt8] = [0x53, 0x56, 0x31, 0x01]
     private static let markCount = 4
     private static let paddingBytes = 64
     private static let fieldName = "v"
 
-    /// The field that a value is bound to.
+    /// The field to which a value is bound.
     struct Place {
         var container: String
         var owner: String

@@ -85,8 +85,8 @@ struct SharedZoneKeys: Equatable, Sendable {
         }
     }
 
-    /// Reads what ``sealed(with:for:)`` wrote; no keys where it was damaged or forged, as if the
-    /// zones had never been shared.
+    /// Reads what ``sealed(with:for:)`` wrote; no keys if it was damaged or forged, as if the zones
+    /// had never been shared.
     init(sealed: [UInt8]?, with key: AccountKey, for user: String) {
         // Damaged or forged: no keys. Encrypted values of these zones read as nil, and the user can
         // open the shares' links again.

@@ -1,6 +1,6 @@
 import Foundation
 
-// Questions about an error that apps otherwise answer with code of their own.
+// Questions about an error that apps otherwise answer with their own code.
 
 extension CKError {
     /// The errors of the items inside a `partialFailure`; for any other error, the error itself.
@@ -65,9 +65,9 @@ extension CKError {
 public struct RecordConflict: Sendable {
     /// Which version a field is taken from.
     public enum Side: Hashable, Sendable {
-        /// The client's version: what was to be saved.
+        /// The client's version: the record to be saved.
         case client
-        /// The server's version: what the service has.
+        /// The server's version: the record at the service.
         case server
     }
 
@@ -78,7 +78,7 @@ public struct RecordConflict: Sendable {
     /// The record as the service has it.
     public var server: CKRecord
 
-    /// Makes a conflict of versions that the app has at hand, to merge them.
+    /// Makes a conflict of versions that the app has, to merge them.
     ///
     /// - Parameter ancestor: nil when both sides created the record.
     public init(ancestor: CKRecord?, client: CKRecord, server: CKRecord) {

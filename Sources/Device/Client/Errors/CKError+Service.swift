@@ -65,7 +65,7 @@ extension CKError {
         case .accessDenied: .permissionFailure
         case .atomicError: .batchRequestFailed
         case .authenticationFailed, .authenticationRequired: .notAuthenticated
-        // The live service says so of tokens that it does not know.
+        // Apple's live service gives this reason for tokens that it does not know.
         case .badRequest where error.reason.hasPrefix("Unknown sync continuation"):
             .changeTokenExpired
         case .badRequest: .invalidArguments
@@ -136,11 +136,11 @@ extension CKError {
         }
     }
 
-    /// Whether something between this device and the service answered in its place, or what came cannot be read: the
+    /// Whether something between this device and the service answered in its place, or the answer cannot be read: the
     /// request may have been carried out.
     ///
-    /// Not so where a proxy says that it passed nothing on: it asks for another sign-in, refuses the size or the pace,
-    /// or is not ready (503).
+    /// False if a proxy says that it forwarded nothing: it asks for another sign-in, refuses the size or the rate, or
+    /// is not ready (503).
     package var leavesOutcomeUnknown: Bool {
         guard let error = userInfo[NSUnderlyingErrorKey] as? TransportError,
             error.code == .answerUnreadable
@@ -180,8 +180,7 @@ extension ServiceError {
         advice != nil || code == .authenticationFailed || code == .authenticationRequired
     }
 
-    /// The service's reason, which is in Apple's words, followed by what to do where the reason
-    /// does not say it.
+    /// The service's reason, which is in Apple's words, followed by what to do if the reason does not say it.
     fileprivate var advice: String? {
         // A reason that ends with a period, such as for a wrong password, already says what to do.
         if code == .authenticationFailed, !reason.hasSuffix(".") {

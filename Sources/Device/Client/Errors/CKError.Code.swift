@@ -4,7 +4,7 @@ extension CKError {
     /// The code of an error. The raw values are Apple's.
     public typealias Code = FrameworkErrorCode
 
-    /// The framework or the service failed, such as with an answer about another item than was requested.
+    /// The framework or the service failed, such as with an answer about an item other than the requested one.
     public static var internalError: Code { .internalError }
     /// Single items failed: see `partialErrorsByItemID`. Only older completion blocks get it.
     public static var partialFailure: Code { .partialFailure }
@@ -46,7 +46,7 @@ extension CKError {
     public static var operationCancelled: Code { .operationCancelled }
     /// The change token is no longer valid: fetch again without a token.
     public static var changeTokenExpired: Code { .changeTokenExpired }
-    /// Nothing is wrong with this item: another one of its atomic zone failed.
+    /// Nothing is wrong with this item: another item of its atomic zone failed.
     public static var batchRequestFailed: Code { .batchRequestFailed }
     /// The zone or the service is busy; try again after `retryAfterSeconds`.
     public static var zoneBusy: Code { .zoneBusy }
@@ -60,7 +60,7 @@ extension CKError {
     public static var limitExceeded: Code { .limitExceeded }
     /// The user removed the app's data in this zone: do not upload it again without asking.
     public static var userDeletedZone: Code { .userDeletedZone }
-    /// The share has as many participants, access requests or blocked people as it may have.
+    /// The share has as many participants, access requests or blocked people as are allowed.
     public static var tooManyParticipants: Code { .tooManyParticipants }
     /// The record is already shared, by itself or with a record above it.
     public static var alreadyShared: Code { .alreadyShared }
@@ -76,7 +76,7 @@ extension CKError {
     public static var assetNotAvailable: Code { .assetNotAvailable }
     /// The account's key for encrypted values is not on this device: import the recovery key.
     public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
-    /// A share names a participant twice, or a person asks for access who may join already.
+    /// A share names a participant twice, or a person who may already join requests access.
     public static var participantAlreadyInvited: Code { .participantAlreadyInvited }
 }
 

@@ -26,7 +26,7 @@ public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
 /// Sendable`: the values in ``userInfo`` are value types, errors and objects of this module, which
 /// are Sendable themselves.
 public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Sendable {
-    /// What went wrong; by it alone errors are compared.
+    /// The kind of the error, by which alone errors are compared.
     public let code: Code
     /// The details of the error under the keys of Apple's framework, such as `NSLocalizedDescriptionKey` and
     /// `NSUnderlyingErrorKey`.
@@ -53,7 +53,7 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
-    /// With `serverRecordChanged`: the version of the record that the client's changes began from.
+    /// With `serverRecordChanged`: the version of the record on which the client's changes are based.
     public var ancestorRecord: CKRecord? {
         userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord
     }

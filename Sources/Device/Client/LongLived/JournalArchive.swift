@@ -48,7 +48,7 @@ final class JournalWriter {
         }
     }
 
-    /// Writes one result for each item, where success has no value.
+    /// Writes one result for each item, whose success has no value.
     func write<Item: JournalKey>(_ results: [ItemResult<Item, Void>], _ key: String) throws {
         try write(results.map { ($0.item, $0.result.map { NSNull() }) }, key)
     }

@@ -61,9 +61,9 @@ extension LongLivedFetch {
 }
 
 extension LongLivedOperation {
-    /// Reports a page to the app after the one before has been processed.
+    /// Reports a page to the app after the previous one has been processed.
     func hand(_ page: Page) async throws {
-        // The app may process one page while the next is fetched, but no more.
+        // The app may process one page while the next is fetched, but not more.
         await delivered()
         if isCancelled { throw CKError.cancelled }
         journal?.keep { try Self.write(page, to: $0) }
@@ -184,7 +184,8 @@ extension CKDatabaseOperation {
             journal.forget()
             throw CKError(
                 .serverResponseLost,
-                "The operation is too old to be sent again safely; fetch what it was to change.")
+                "The operation is too old to be sent again safely; fetch the records that it may"
+                    + " have changed.")
         }
         if description.deviceID != connection.deviceID {
             journal.foreignDeviceID = description.deviceID

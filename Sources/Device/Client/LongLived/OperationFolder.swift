@@ -7,7 +7,7 @@ import StratusRuntime
 struct OperationAccount: Hashable, Sendable {
     var container: String
     var environment: ContainerEnvironment
-    /// The user's record name; empty if nobody is signed in, who can use only the public database.
+    /// The user's record name; empty if no user is signed in, in which case only the public database can be used.
     var user: String
 }
 
@@ -36,12 +36,12 @@ struct OperationFolder: Sendable {
         self.world = world
     }
 
-    /// Says in the log what could not be done with a file or folder of operations.
+    /// Logs what could not be done with a file or folder of operations.
     static func warn(_ sentence: Logger.Message, _ url: URL, _ error: any Error) {
         log.warning(sentence, metadata: ["path": "\(url.path)", "error": "\(error)"])
     }
 
-    // MARK: What is there
+    // MARK: Listing
 
     /// The operations of an account that are running or can be continued, the oldest first.
     func operationIDs(of account: OperationAccount) throws(CKError) -> [CKOperation.ID] {
@@ -82,7 +82,7 @@ struct OperationFolder: Sendable {
         } catch {
             // Treated as missing and logged, so that one damaged file does not hide the others.
             Self.warn(
-                "What is kept of a long-lived operation cannot be read; remove it.", url, error)
+                "The stored long-lived operation cannot be read; remove it.", url, error)
             return nil
         }
     }

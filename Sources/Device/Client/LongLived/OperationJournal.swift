@@ -124,7 +124,7 @@ final class OperationJournal: Sendable {
                 files.outcome = handle
             }
         } catch {
-            // The app is reported all the same; what is kept no longer counts as an outcome.
+            // The results are still reported to the app; the stored part no longer counts as an outcome.
             files.withLock { $0.isIncomplete = true }
             warn(error)
         }
@@ -149,7 +149,7 @@ final class OperationJournal: Sendable {
                 try outcome.synchronize()
             }
         } catch {
-            // The app is reported all the same; what is kept no longer counts as an outcome.
+            // The results are still reported to the app; the stored part no longer counts as an outcome.
             files.withLock { $0.isIncomplete = true }
             warn(error)
         }
@@ -222,7 +222,7 @@ final class OperationJournal: Sendable {
             try FileManager.default.removeItem(at: gone)
         } catch {
             OperationFolder.warn(
-                "What is kept of a long-lived operation that ended cannot be removed; remove it.",
+                "The folder of a long-lived operation that ended cannot be removed; remove it.",
                 folder, error)
         }
     }

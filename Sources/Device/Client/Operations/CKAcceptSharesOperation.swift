@@ -5,8 +5,8 @@ import Foundation
 /// Each share is joined in the container that its metadata names. Joining a share again has no
 /// effect.
 public final class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The metadata of the shares to join, as fetched by their links; nil joins none.
     public var shareMetadatas: [CKShare.Metadata]?

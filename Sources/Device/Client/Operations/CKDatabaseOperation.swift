@@ -2,8 +2,8 @@ import Foundation
 
 /// An operation on one database.
 public class CKDatabaseOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The database; nil means the private database of the configuration's container.
     public var database: CKDatabase? {

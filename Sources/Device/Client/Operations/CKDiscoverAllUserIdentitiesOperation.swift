@@ -1,12 +1,11 @@
 import Foundation
 
-/// Finds the people in the user's address book; finds nobody, because Stratus's service has no
-/// address book.
+/// Finds the people in the user's address book; finds no one, because Stratus's service has no address book.
 ///
-/// Deprecated by Apple, whose current systems find nobody either.
+/// Deprecated by Apple, whose current systems find no one either.
 public final class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// Called once for each person who was found; with Stratus's service, never.
     public var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)?

@@ -2,13 +2,12 @@ import Foundation
 
 /// Finds people by address or user record if they agreed to be found in the container.
 ///
-/// Nothing is reported for people who are not found. Deprecated by Apple, whose current systems
-/// find nobody.
+/// Nothing is reported for people who are not found. Deprecated by Apple, whose current systems find no one.
 public final class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
-    /// The addresses, phone numbers and user records to look up. Empty by default, which finds nobody.
+    /// The addresses, phone numbers and user records to look up. Empty by default, which finds no one.
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
 
     /// Called once for each person who was found.

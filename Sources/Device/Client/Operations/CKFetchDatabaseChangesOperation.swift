@@ -2,8 +2,8 @@ import Foundation
 
 /// Fetches which zones changed since a token. The default zone is never among them.
 public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The token to start from; nil starts from the beginning.
     public var previousServerChangeToken: CKServerChangeToken?

@@ -7,8 +7,8 @@ import Foundation
 /// its end before the next one is reported. Pages are reported as they arrive while the next one is
 /// fetched, and none is kept.
 public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The settings of one zone's fetch: its change token, the fields and the size of a page.
     public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration

@@ -2,8 +2,8 @@ import Foundation
 
 /// Fetches zones by ID, or all zones of a database.
 public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The zones to fetch; nil fetches all zones of the database.
     public var recordZoneIDs: [CKRecordZone.ID]?

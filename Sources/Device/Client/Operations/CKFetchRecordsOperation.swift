@@ -2,8 +2,8 @@ import Foundation
 
 /// Fetches records by ID with one request.
 public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The records to fetch; nil fetches none. More than the service takes in one request fail with
     /// `CKError.limitExceeded`.

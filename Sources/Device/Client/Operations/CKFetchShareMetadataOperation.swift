@@ -6,8 +6,8 @@ import Foundation
 /// people fails with `CKError.unknownItem`; one that was sent to an address which may be the
 /// user's, with `CKError.participantMayNeedVerification`.
 public final class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The links of the shares, such as `https://cloud.example.org/share/…`; nil fetches nothing.
     public var shareURLs: [URL]?

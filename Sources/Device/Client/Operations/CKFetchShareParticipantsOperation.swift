@@ -5,10 +5,10 @@ import Foundation
 /// Anyone can be invited: the service does not reveal whether an address has an account. It returns
 /// the names and user records of people who agreed to be found.
 public final class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
-    /// The addresses, phone numbers and user records to look up; nil looks up nobody.
+    /// The addresses, phone numbers and user records to look up; nil looks up no one.
     public var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
 
     /// Called once for each lookup.

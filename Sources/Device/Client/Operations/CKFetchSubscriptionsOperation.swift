@@ -2,8 +2,8 @@ import Foundation
 
 /// Fetches subscriptions by ID, or all of the user's in a database.
 public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The subscriptions to fetch; nil fetches all.
     public var subscriptionIDs: [CKSubscription.ID]?

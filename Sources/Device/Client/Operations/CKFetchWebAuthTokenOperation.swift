@@ -4,8 +4,8 @@ import Foundation
 ///
 /// The token belongs to the device's session and ends with it.
 public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The API token, which must belong to the container; an unknown one fails with
     /// `CKError.notAuthenticated`.
@@ -36,7 +36,7 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
     }
 
     override func end(_ error: CKError?) {
-        let missing = CKError(.internalError, "The service answered no token.")
+        let missing = CKError(.internalError, "The service returned no token.")
         let result: Result<String, any Error> =
             if let error { .failure(error) } else {
                 token.map { .success($0) } ?? .failure(missing)

@@ -3,8 +3,8 @@ import Foundation
 /// Creates and deletes zones of the private database. Deleting a zone of the shared database leaves
 /// the share.
 public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The zones to create; saving a zone that exists succeeds.
     ///

@@ -6,8 +6,8 @@ import Foundation
 /// `CKError.limitExceeded`; divide the items in half and try again. Within each custom zone the
 /// batch is atomic unless ``isAtomic`` says otherwise.
 public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// How a save treats changes that were made on the service since the record was fetched.
     public enum RecordSavePolicy: Int, Sendable {

@@ -2,8 +2,8 @@ import Foundation
 
 /// Saves and deletes subscriptions of the user in one database.
 public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The subscriptions to save; one with the ID of a stored subscription replaces it.
     ///

@@ -189,8 +189,8 @@ public class CKOperation: Operation, @unchecked Sendable {
     }
 
     /// Removes the dependencies. When a dependency ends, Foundation on Linux calls the dependent
-    /// operation even if it was deallocated: one that was cancelled while it waited, or never added
-    /// to a queue.
+    /// operation even if it was deallocated: such as one that was cancelled while it waited, or
+    /// never added to a queue.
     private func forgetDependencies() {
         for dependency in dependencies where !dependency.isFinished {
             removeDependency(dependency)
@@ -224,13 +224,13 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: For subclasses
 
-    /// Does the work; throws what fails it as a whole.
+    /// Does the work; throws the error with which the operation fails as a whole.
     func perform() async throws {
         preconditionFailure(
-            "CKOperation itself does nothing; run an operation of a class below it.")
+            "CKOperation itself does nothing; run an operation of a subclass.")
     }
 
-    /// Calls the result blocks, exactly once, then releases the blocks and what was collected for
+    /// Calls the result blocks, exactly once, then releases the blocks and the data collected for
     /// them; on the callback queue.
     func end(_ error: CKError?) {
         oldCompletionBlock?(error ?? itemsFailure)

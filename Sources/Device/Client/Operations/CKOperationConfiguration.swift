@@ -13,7 +13,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         var timeoutIntervalForRequest: TimeInterval?
         var timeoutIntervalForResource: TimeInterval?
 
-        /// These values where they are set, otherwise those of `other`.
+        /// These values if they are set, otherwise those of `other`.
         func over(_ other: Values) -> Values {
             Values(
                 container: container ?? other.container,
@@ -88,7 +88,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         set { state.withLock { $0.qualityOfService = newValue } }
     }
 
-    /// Has no effect: Linux does not say which network is cellular.
+    /// Has no effect: Linux does not report which network is cellular.
     public var allowsCellularAccess: Bool {
         get { values.allowsCellularAccess ?? true }
         set { state.withLock { $0.allowsCellularAccess = newValue } }
@@ -115,9 +115,8 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         set { state.withLock { $0.isLongLived = newValue } }
     }
 
-    /// Seconds that one request may take, and that the transfer of an asset may stand still; 60 by
-    /// default. After that it fails with `CKError.networkFailure`, whose cause is
-    /// `URLError.timedOut`.
+    /// Seconds that one request may take, and that the transfer of an asset may stall; 60 by default. After that it
+    /// fails with `CKError.networkFailure`, whose cause is `URLError.timedOut`.
     public var timeoutIntervalForRequest: TimeInterval {
         get { values.timeoutIntervalForRequest ?? Values.requestSeconds }
         set { state.withLock { $0.timeoutIntervalForRequest = newValue } }

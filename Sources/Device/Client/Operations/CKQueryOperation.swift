@@ -5,8 +5,8 @@ import Foundation
 /// Only the cursor says whether more matches follow: a page before the last may have fewer records
 /// than requested.
 public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The position after a page of a query; see ``CKQueryCursor``.
     public typealias Cursor = CKQueryCursor

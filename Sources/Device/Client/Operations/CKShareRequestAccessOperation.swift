@@ -15,8 +15,8 @@ import Foundation
 /// container.add(operation)
 /// ```
 public final class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
-    // `@unchecked Sendable`: as ``CKOperation`` says: settings and blocks are set before it is enqueued,
-    // and the rest is touched only while it performs.
+    // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
+    // touched only while it performs.
 
     /// The links of the shares; nil requests nothing. A URL that is not a share's link fails alone,
     /// with `CKError.invalidArguments`.

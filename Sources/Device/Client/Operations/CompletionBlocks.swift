@@ -1,6 +1,6 @@
 // Blocks of older code, which take a result apart, or the results of all items at once.
 
-/// Calls the block for an item's result; where there is none, that of older code.
+/// Calls the block for an item's result; if there is none, calls that of older code.
 func callBlock<Item, Value>(
     _ block: ((Item, Result<Value, any Error>) -> Void)?,
     or old: ((Item, Value?, (any Error)?) -> Void)?, _ item: Item,

@@ -9,7 +9,7 @@ import Foundation
 /// query.sortDescriptors = [CKLocationSortDescriptor(key: "spot", relativeLocation: here)]
 /// ```
 ///
-/// Not Sendable, because Foundation on Linux declares every sort descriptor so.
+/// Not Sendable, because Foundation on Linux declares no sort descriptor as Sendable.
 public final class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     /// The place from which distances are measured.
     public let relativeLocation: CLLocation

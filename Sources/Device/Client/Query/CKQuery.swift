@@ -15,7 +15,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     /// `CKError.invalidArguments`.
     public var sortDescriptors: [NSSortDescriptor]?
 
-    /// - Parameter predicate: made from a format string, compounded of such, or
+    /// - Parameter predicate: made from a format string, a compound of such predicates, or
     ///   `NSPredicate(value:)`. A predicate that the service cannot answer fails when the query
     ///   runs.
     /// - Parameter recordType: the type of the records to find.

@@ -193,7 +193,7 @@ struct PredicateParser {
         guard let token = current else {
             throw PredicateFault(
                 sentence:
-                    "A condition of the predicate has no second side; give it one.",
+                    "A condition of the predicate is incomplete; add the missing part.",
                 isMalformed: true)
         }
         position += 1
@@ -219,7 +219,7 @@ struct PredicateParser {
         case .symbol(let symbol):
             throw PredicateFault(
                 sentence:
-                    "“\(symbol)” stands where a field or a value belongs; put one there.")
+                    "“\(symbol)” is used where a field or a value belongs; put one there.")
         }
     }
 

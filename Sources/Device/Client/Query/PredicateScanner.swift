@@ -91,7 +91,7 @@ struct PredicateScanner {
         else {
             throw PredicateFault(
                 sentence:
-                    "The predicate's \\u has no four hexadecimal digits behind it; write"
+                    "The predicate's \\u is not followed by four hexadecimal digits; write"
                     + " the four digits of a character.")
         }
         return Character(scalar)

@@ -39,7 +39,7 @@ struct QueryTranslation {
         case .or(let members) where members.count == 1: return try filters(members[0])
         case .or:
             throw Self.invalid(
-                "CloudKit's predicates have no OR; ask one query for each side.")
+                "CloudKit's predicates have no OR; run one query for each side.")
         case .not(.all): return nil
         case .not(.none): return []
         case .not(.not(let inner)): return try filters(inner)
@@ -51,7 +51,7 @@ struct QueryTranslation {
             throw Self.invalid(sentence)
         case .not:
             throw Self.invalid(
-                "NOT stands before several conditions; negate each by itself.")
+                "NOT is used before several conditions; negate each by itself.")
         case .comparison(let comparison): return try filters(comparison)
         }
     }
@@ -81,7 +81,7 @@ struct QueryTranslation {
         case (.record, let text):
             guard comparison.operation == .contains else {
                 throw Self.invalid(
-                    "SELF stands outside of a search for words; use it with CONTAINS and a"
+                    "SELF is used outside of a search for words; use it with CONTAINS and a"
                         + " word only.")
             }
             return [try search(.anySearchable, text)]
@@ -104,7 +104,7 @@ struct QueryTranslation {
         }
     }
 
-    /// `value IN listField`, and comparisons written the other way round.
+    /// `value IN listField`, and comparisons written the other way around.
     private func filters(
         _ value: PredicateOperand, _ operation: PredicateComparison.Operation, _ key: String,
         _ quantifier: PredicateComparison.Quantifier
@@ -156,7 +156,7 @@ struct QueryTranslation {
     ) throws -> [QueryDictionary.Filter] {
         if quantifier == .all {
             throw Self.invalid(
-                "ALL stands before the field “\(key)”, which CloudKit does not know; use"
+                "ALL is used before the field “\(key)”, but CloudKit does not support it; use"
                     + " ANY.")
         }
         let field = try field(key)
@@ -164,7 +164,7 @@ struct QueryTranslation {
         let isAny = quantifier == .any
         if isAny, ![.equals, .beginsWith, .in, .contains].contains(operation) {
             throw Self.invalid(
-                "ANY stands with an operator that it does not go with; use ==, IN,"
+                "ANY is used with an operator that it does not support; use ==, IN,"
                     + " CONTAINS or BEGINSWITH.")
         }
         if operation == .contains, value.isList {
@@ -186,7 +186,7 @@ struct QueryTranslation {
         case .tokenMatches: comparator = .containsAllTokens
         case .between:
             guard let (low, high) = value.bounds else {
-                throw Self.invalid("BETWEEN has other than two values of one kind; give it two.")
+                throw Self.invalid("BETWEEN does not have two values of one kind; give it two.")
             }
             return [.init(.greaterThanOrEquals, field, low), .init(.lessThanOrEquals, field, high)]
         }
@@ -203,7 +203,7 @@ struct QueryTranslation {
     ) throws -> QueryDictionary.Filter {
         guard case .string(let text) = try value(text) else {
             throw Self.invalid(
-                "Words are searched for by something other than a string; give a string.")
+                "Words can only be searched for with a string; give a string.")
         }
         let words = SearchWords.withoutCommonWords(text)
         return .init(.containsAllTokens, field, .string(words))
@@ -257,7 +257,7 @@ struct QueryTranslation {
         case .now: return .timestamp(milliseconds: (now as NSDate).wholeMilliseconds)
         case .key(let name):
             throw Self.invalid(
-                "The field “\(name)” stands where a value belongs; compare with a value.")
+                "The field “\(name)” is used where a value belongs; compare with a value.")
         case .record, .distance:
             throw Self.invalid(
                 "A field is compared with SELF or a distance; compare it with a value.")

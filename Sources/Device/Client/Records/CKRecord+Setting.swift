@@ -3,13 +3,13 @@ import StratusRecords
 
 extension CKRecord {
     static let unsupportedValue =
-        "The field's value is of no kind that a record keeps; give it a string, number, date, data,"
-        + " reference, asset or location, or an array of one of these."
+        "The field's value has a type that records do not support; give it a string, number, date,"
+        + " data, reference, asset or location, or an array of one of these."
 
     /// Sets a field on behalf of the app; nil removes it.
     ///
-    /// A value of an unsupported class ends the process, where Apple's platforms raise an
-    /// exception. An invalid name is refused by the service, as by Apple's.
+    /// A value of an unsupported class ends the process; Apple's platforms raise an exception. An
+    /// invalid name is refused by the service, as by Apple's.
     ///
     /// - Parameter isEncrypted: whether it is set as an encrypted value.
     func set(_ object: Any?, forKey key: FieldKey, isEncrypted: Bool = false) {

@@ -7,7 +7,7 @@ import StratusWire
 extension RecordSnapshot {
     /// Makes a snapshot of a record with its unsaved changes.
     ///
-    /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
+    /// - Throws: `CKError.invalidArguments` when a field has a value that no field can hold.
     public init(_ record: CKRecord) throws {
         try self.init(record, record.state.withLock { $0 })
     }
@@ -76,7 +76,7 @@ extension RecordSnapshot {
 extension CKRecord {
     /// The changes of the record since it was fetched, created or stored.
     ///
-    /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
+    /// - Throws: `CKError.invalidArguments` when a field has a value that no field can hold.
     package func edit() throws -> LocalEdit {
         let state = self.state.withLock { $0 }
         let isParentChanged = state.parentSerial != nil
@@ -96,7 +96,7 @@ extension CKRecord {
     /// Notes from now on which fields are read.
     package func noteReads() { state.withLock { $0.readKeys = [] } }
 
-    /// The fields that were read, here or of the record that this is a copy of, since ``noteReads()``.
+    /// The fields that were read since ``noteReads()``, here or in the record from which this one was copied.
     package var readKeys: Set<FieldKey> { state.withLock { $0.readKeys ?? [] } }
 
     /// The encrypted fields that this device has no key for.
@@ -137,9 +137,9 @@ extension CKRecord {
             guard let value else {
                 throw CKError(
                     .invalidArguments,
-                    "The field's value is of no kind that a record keeps; give it a string, finite"
-                        + " number up to Int64.max, date, data, reference, asset or location, or an"
-                        + " array of one of these.",
+                    "The field's value has a type that records do not support; give it a string,"
+                        + " finite number up to Int64.max, date, data, reference, asset or location,"
+                        + " or an array of one of these.",
                     details: [CKError.fieldNameKey: key])
             }
             return Field(name: key, value: value, isEncrypted: isEncrypted)

@@ -32,11 +32,11 @@ extension CKRecord {
 
     /// Makes the draft of a save, without asset values and with unencrypted values.
     ///
-    /// Participants are saved only with the share's change tag, whatever the policy.
+    /// Participants are saved only with the share's change tag, regardless of the policy.
     ///
-    /// - Parameter replaces: whether all fields are sent and the service clears all others, where its change tag is
-    ///   the record's.
-    /// - Throws: `CKError.invalidArguments` when a field holds what no field can hold.
+    /// - Parameter replaces: whether all fields are sent and the service clears all others, if its change tag is the
+    ///   record's.
+    /// - Throws: `CKError.invalidArguments` when a field has a value that no field can hold.
     func draft(
         policy: CKModifyRecordsOperation.RecordSavePolicy, replaces: Bool = false
     ) throws -> Draft {
@@ -164,7 +164,7 @@ struct RecordReader {
     private var isLocal = false
     /// The origin of share links.
     let linkOrigin: String?
-    /// The fields that this device encrypts: a plain value of one is ignored.
+    /// The fields that this device encrypts: their plain values are ignored.
     let encryptedKeys: EncryptedKeys
     private var zones: [ZoneIDDictionary: CKRecordZoneID] = [:]
     /// Whether some records lack their assets' bytes, decrypted values, or the key in a share's
@@ -203,7 +203,7 @@ struct RecordReader {
         _ dictionary: RecordDictionary, in zoneID: CKRecordZoneID
     ) throws -> CKRecord {
         guard let name = dictionary.recordName, let type = dictionary.recordType else {
-            throw CKError(.internalError, "The service answered a record without name or type.")
+            throw CKError(.internalError, "The service returned a record without a name or type.")
         }
         let zoneID = dictionary.zoneID.map { self.zoneID($0) } ?? zoneID
         return CKRecord.made(
@@ -239,7 +239,7 @@ struct RecordReader {
             fields = try dictionary.fields.values()
         } catch {
             throw CKError(
-                .internalError, "The service answered fields that cannot be read.", cause: error)
+                .internalError, "The service returned fields that cannot be read.", cause: error)
         }
         let holder = dictionary.recordName.map { CKAsset.Holder(recordName: $0, zoneID: zoneID) }
         set(fields, of: &state, in: zoneID, holder: holder)

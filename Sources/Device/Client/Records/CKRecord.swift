@@ -41,7 +41,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     public enum SystemType {
         /// The type of the record that each user has in the public and in the private database.
         ///
-        /// Only the user can change it, and nobody can create, delete or query such records.
+        /// Only the user can change it, and no one can create, delete or query such records.
         public static let userRecord: RecordType = "Users"
         /// The type of a ``CKShare``.
         public static let share: RecordType = "cloudkit.share"
@@ -111,8 +111,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
 
     // MARK: What the service knows
 
-    /// The version of the record that was last fetched or saved, an opaque text; nil before it was
-    /// saved. The default save policy detects conflicts by it.
+    /// The version of the record that was last fetched or saved, an opaque text; nil before it was saved. The default
+    /// save policy uses it to detect conflicts.
     public var recordChangeTag: String? { state.withLock { $0.changeTag } }
     /// When the record was first saved, by the service's clock; nil before that.
     public var creationDate: Date? { state.withLock { $0.creationDate } }
@@ -173,7 +173,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         }?.object
     }
 
-    /// Sets a field; nil removes it. A field that is encrypted stays so.
+    /// Sets a field; nil removes it. An encrypted field stays encrypted.
     ///
     /// A key is an ASCII letter, then letters, digits and underscores, 255 at most. Other keys are
     /// refused when the record is saved: with `CKError.permissionFailure` if they begin with an

@@ -22,8 +22,8 @@ package final class FetchedRow: Sendable {
     /// JSON with the fields in the order of their names, each value with its type; see
     /// `RecordFields.kept`.
     package let fields: [UInt8]
-    /// What the device's file finds it by, and the system fields as they lie there: made beside the fetch, not while the
-    /// file is written.
+    /// The key by which the device's file finds the record, and the system fields in their stored form; both are made
+    /// during the fetch, not while the file is written.
     package let nameHash: Int64
     package let systemBytes: [UInt8]
 
@@ -45,7 +45,7 @@ package final class FetchedRow: Sendable {
 package struct FetchedPage: Sendable {
     package var records: [FetchedRecord] = []
     package var deletedNames: [String] = []
-    /// When deleted records were created, by name; the service says it only after a loss of history.
+    /// When deleted records were created, by name; the service reports this only after a loss of history.
     package var createdMillisecondsOfDeleted: [String: Int64] = [:]
     package var token: String
     package var moreComing: Bool

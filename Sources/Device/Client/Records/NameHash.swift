@@ -2,9 +2,9 @@ import Crypto
 
 /// The key by which the cache's file finds a record: 64 bits of its name's SHA-256.
 ///
-/// Names such as UUIDs are long and lie in no order; an index of these bits has a third of the pages. Records of one
-/// hash are distinguished by their names. It is a cryptographic one since a participant of a shared zone may choose names:
-/// of a plain hash they could make any number that fall on each other.
+/// Names such as UUIDs are long and unordered; an index of these bits has a third of the pages. Records with the same
+/// hash are distinguished by their names. The hash is cryptographic because a participant of a shared zone may choose
+/// names, and could create any number of collisions in a plain hash.
 package enum NameHash {
     package static func of(_ name: String) -> Int64 {
         var name = name

@@ -3,7 +3,7 @@ import StratusRecords
 
 /// The mutable state of a record: a value type, so that it is copied and replaced as a whole.
 struct RecordState: Sendable {
-    /// A changed field: its value before, and the serial number of the change.
+    /// A changed field: its former value, and the serial number of the change.
     struct Change: Sendable {
         var base: StoredValue?
         var serial: Int
@@ -13,7 +13,7 @@ struct RecordState: Sendable {
     /// The encrypted fields, with or without a value.
     var encryptedKeys: Set<String> = []
     var changes: [String: Change] = [:]
-    /// The number of changes ever made; shows which came after a request was built.
+    /// The number of changes ever made; shows which were made after a request was built.
     var changeCount = 0
 
     var changeTag: String?
@@ -28,7 +28,7 @@ struct RecordState: Sendable {
 
     /// Whether a store of this device has the record, even if it is not sent yet.
     var isKept = false
-    /// The fields that were read since somebody asked for them; otherwise nil.
+    /// The fields that were read since recording began; nil if they are not recorded.
     var readKeys: Set<String>?
 
     /// The state that only a share has.

@@ -4,7 +4,7 @@ import StratusWire
 /// The form of a record's system fields in the cache's file, JSON.
 package struct StoredSystem: WireObject {
     private var system = RecordSnapshot.SystemFields(changeTag: "")
-    /// Base64.
+    /// The sharing state in Base64.
     private var sharing: String?
 
     package mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
@@ -30,7 +30,7 @@ package struct StoredSystem: WireObject {
         return writer.finish()
     }
 
-    /// Nil where the bytes of sharing are not Base64.
+    /// The system fields; nil if the sharing state is not Base64.
     package var fields: RecordSnapshot.SystemFields? {
         let bytes = sharing.map { Base64.bytes($0) }
         guard bytes != .some(nil) else { return nil }

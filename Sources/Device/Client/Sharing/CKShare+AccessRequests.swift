@@ -16,8 +16,8 @@ import StratusWire
 /// ```
 ///
 /// Decisions are saved with the share. Only its owner and administrators can decide: setting them
-/// as another user ends the process, where Apple's platforms raise an exception. Source: Apple's
-/// page of `CKShare`.
+/// as another user ends the process; Apple's platforms raise an exception. Source: Apple's page of
+/// `CKShare`.
 extension CKShare {
     /// A person who requests access to a share; see ``CKShareAccessRequester``.
     public typealias AccessRequester = CKShareAccessRequester

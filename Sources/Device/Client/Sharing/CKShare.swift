@@ -127,7 +127,7 @@ public final class CKShare: CKRecord, @unchecked Sendable {
     /// Changes of a participant are saved with the share.
     public var participants: [Participant] { sharing(\.participants) ?? [] }
 
-    /// The participant who owns the share; of a new share, the user who is signed in.
+    /// The participant who owns the share; for a new share, the user who is signed in.
     public var owner: Participant {
         // All initializers set the state, so the default is never used.
         sharing(\.owner) ?? ShareState(rootName: nil).owner

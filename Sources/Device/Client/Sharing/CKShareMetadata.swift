@@ -36,7 +36,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     @available(*, deprecated, message: "Use participantRole.")
     public var participantType: CKShare.ParticipantType { CKShare.ParticipantType(participantRole) }
 
-    /// The root; of a whole zone, the share itself.
+    /// The root record; for a whole zone, the share itself.
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
@@ -57,7 +57,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
             throw Self.missingShare(dictionary.potentialMatches)
         }
         guard let share = try reader.record(record, in: zoneID) as? CKShare else {
-            throw CKError(.internalError, "The service answered a share that is another record.")
+            throw CKError(.internalError, "The service returned a record that is not a share.")
         }
         share.state.withLock { $0.sharing?.linkKey = linkKey }
         self.share = share
@@ -81,7 +81,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         _ matches: [ShareMetadataDictionary.PotentialMatch]?
     ) -> CKError {
         guard let matches, !matches.isEmpty else {
-            return CKError(.internalError, "The service answered a link without its share.")
+            return CKError(.internalError, "The service returned a link without its share.")
         }
         return CKError(
             .participantMayNeedVerification,

@@ -13,7 +13,7 @@ import Synchronization
 /// share.addParticipant(bo)
 /// ```
 ///
-/// Participants are equal if they are the same person, whatever their permissions.
+/// Participants are equal if they are the same person, regardless of their permissions.
 public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// Identifies a participant within a share; see ``participantID``.
     public typealias ID = String
@@ -108,8 +108,8 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         return self === other || dictionary.isSamePerson(as: other.dictionary)
     }
 
-    /// The same for all, because one person may have different identifiers; a share has 100
-    /// participants at most.
+    /// The same for all participants, because one person may have different identifiers; a share
+    /// has 100 participants at most.
     public override var hash: Int { 0 }
 
     public override var description: String {

@@ -75,7 +75,7 @@ struct ShareState: Sendable {
         currentParticipantID.flatMap { id in participants.first { $0.participantID == id } }
     }
 
-    /// The one-time token of a participant that the service knows; nil for one who needs none.
+    /// The one-time token of a participant that the service knows; nil for a participant who needs none.
     func oneTimeToken(of participantID: String) -> String? {
         known.participants.first { $0.participantID == participantID }?
             .userIdentity.lookupInfo?.oneTimeToken
@@ -145,7 +145,7 @@ struct ShareState: Sendable {
         if terms.publicPermission != .none, isAnybodyRemoved || kept.count < list.count {
             throw CKError(
                 .invalidArguments,
-                "Everybody with the link may join the share; set publicPermission to"
+                "Everyone with the link may join the share; set publicPermission to"
                     + " none before you add or remove participants.")
         }
         for index in list.indices where !kept.contains(list[index].participantID ?? "") {

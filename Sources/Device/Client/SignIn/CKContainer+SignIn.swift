@@ -11,10 +11,10 @@ extension CKContainer {
 
     /// Lets the person sign in on the service's page, and stores the sign-in on this device.
     ///
-    /// For apps that run where the browser runs, in a terminal or on a desktop: the page sends the
-    /// browser to a port of this machine that the app listens on until then (RFC 8252). The API
-    /// token must allow it: `stratus token create --loopback`. A user who was signed in before is
-    /// signed out when the new sign-in succeeds. Posts `CKAccountChanged`.
+    /// For apps that run on the machine of the browser, in a terminal or on a desktop: the page sends the browser to a
+    /// port of this machine that the app listens on until then (RFC 8252). The API token must allow it: `stratus token
+    /// create --loopback`. A user who was signed in before is signed out when the new sign-in succeeds. Posts
+    /// `CKAccountChanged`.
     ///
     /// ```swift
     /// if try await container.accountStatus() != .available { try await container.signIn() }
@@ -55,7 +55,7 @@ extension CKContainer {
             let tokens = listener.tokens
             let token = try await world.withTimeout(
                 seconds: timeoutSeconds,
-                throwing: CKError(.operationCancelled, "Nobody signed in on the page in time.")
+                throwing: CKError(.operationCancelled, "The sign-in was not completed in time.")
             ) {
                 for await token in tokens { return token }
                 throw CancellationError()
@@ -92,15 +92,13 @@ extension CKContainer {
         }
     }
 
-    /// Completes a sign-in with the URL that the browser opened the app with, after
-    /// ``signInPage(returningTo:)``; stores the sign-in on this device and posts
-    /// `CKAccountChanged`.
+    /// Completes a sign-in with the URL with which the browser opened the app, after ``signInPage(returningTo:)``;
+    /// stores the sign-in on this device and posts `CKAccountChanged`.
     ///
-    /// A URL is accepted once, and only if it answers the last page requested in this process.
+    /// A URL is accepted once, and only if it belongs to the last page requested in this process.
     ///
     /// - Returns: the user's record.
-    /// - Throws: `CKError`: `invalidArguments` for a URL that does not answer it, which changes
-    ///   nothing.
+    /// - Throws: `CKError`: `invalidArguments` for a URL that does not belong to it, which changes nothing.
     @discardableResult
     public func finishSignIn(_ url: URL) async throws -> CKRecord.ID {
         guard let query = url.query(percentEncoded: true),
@@ -108,7 +106,7 @@ extension CKContainer {
         else {
             throw CKError(
                 .invalidArguments,
-                "This address does not answer the sign-in that the app began: sign in again.")
+                "This address does not belong to the sign-in that the app started: sign in again.")
         }
         do {
             return try await adopt(token)
@@ -142,9 +140,8 @@ extension CKContainer {
     /// Signs out: ends the session at the service, removes the stored sign-in from this device and
     /// posts `CKAccountChanged`. Apps must remove their own copies of the account's data.
     ///
-    /// - Throws: `CKError` when the session could not be ended at the service; the device is signed
-    ///   out all the same, and the session ends when it expires or when another device revokes it
-    ///   (``CloudConnection/revoke(_:container:)``).
+    /// - Throws: `CKError` when the session could not be ended at the service; the device is still signed out, and the
+    ///   session ends when it expires or when another device revokes it (``CloudConnection/revoke(_:container:)``).
     public func signOut() async throws {
         guard connection.hasAccount else { return try connection.signOut() }
         try await connection.endSession(container: core.identifier)
@@ -193,7 +190,7 @@ extension CKError {
         switch error {
         case is CKError, is ServiceFailure, is TransportError, is CancellationError:
             self.init(requestFailedWith: error)
-        default: self.init(.internalError, "The page to sign in on was not shown.", cause: error)
+        default: self.init(.internalError, "The sign-in page was not shown.", cause: error)
         }
     }
 }

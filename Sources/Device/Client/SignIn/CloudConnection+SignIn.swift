@@ -13,7 +13,7 @@ extension CloudConnection {
     /// (``CKContainer/signIn(timeoutSeconds:openPage:)``), if there is one. A connection made from
     /// environment variables has done so if they name no user.
     ///
-    /// - Returns: whether somebody is signed in now.
+    /// - Returns: whether a user is signed in now.
     /// - Throws: `CKError.internalError` when the stored sign-in cannot be read; its sentence says
     ///   what to do.
     @discardableResult
@@ -48,7 +48,7 @@ extension CloudConnection {
         try? keyring.store.renewSignIn(kept, at: place)
     }
 
-    /// Signs in with a token from a page or password, replacing the user before, and stores the
+    /// Signs in with a token from a page or password, replacing the former user, and stores the
     /// sign-in.
     ///
     /// - Parameter container: a container for which the token is valid.
@@ -71,7 +71,7 @@ extension CloudConnection {
             return name
         } catch {
             // A token that the service did not confirm, or that could not be stored, is not used:
-            // nobody is signed in.
+            // no user is signed in.
             try signOut()
             throw error
         }
@@ -98,5 +98,5 @@ extension CloudConnection {
 extension CKError {
     static let withoutPage = CKError(
         .invalidArguments,
-        "This transport has no page to sign in on; connect over HTTP to a service of Stratus.")
+        "This transport has no sign-in page; connect over HTTP to a Stratus service.")
 }

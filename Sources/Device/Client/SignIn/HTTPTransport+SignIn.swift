@@ -16,7 +16,7 @@ extension HTTPTransport {
             if let page = failure.error.redirectURL { return page }
         }
         throw TransportError(
-            .answerUnreadable, "The service names no page to sign in on.", address: origin)
+            .answerUnreadable, "The service did not name a sign-in page.", address: origin)
     }
 
     /// Loads a sign-in page before it is shown to the person, and throws what it would refuse.
@@ -29,8 +29,9 @@ extension HTTPTransport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationFailed,
-                    "The service does not let this app's API token pass a sign-in to this address: make one"
-                        + " with `stratus token create --loopback`, or --callback-url."),
+                    "The service does not allow this app's API token to deliver a sign-in to this"
+                        + " address: create one with `stratus token create --loopback`, or"
+                        + " --callback-url."),
                 address: origin)
         }
         guard response.status == 200 else {

@@ -58,7 +58,7 @@ final class LoopbackListener: Sendable {
 
     /// Stops listening; a browser that is being answered still gets its answer.
     func close() async {
-        // It fails only if the channel is closed already, which is what is wanted.
+        // It fails only if the channel is already closed, which is the intended result.
         try? await channel.close()
     }
 }
@@ -112,15 +112,15 @@ final class LoopbackDoor: Sendable {
         // this machine (DNS rebinding).
         let port = state.withLock { $0.port }
         guard head.headers["Host"] == ["127.0.0.1:\(port)"] else {
-            return .refused(.misdirectedRequest, "Nothing is here for that host.")
+            return .refused(.misdirectedRequest, "Unknown host.")
         }
         guard head.method == .GET else {
-            return .refused(.methodNotAllowed, "The sign-in page comes here with GET alone.")
+            return .refused(.methodNotAllowed, "The sign-in page must use GET.")
         }
         // A request that a page makes by itself is not a navigation by the person.
         for (name, value) in [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
         where head.headers[name].contains(where: { $0 != value }) {
-            return .refused(.forbidden, "Only a page that a person opened may come here.")
+            return .refused(.forbidden, "Only a page opened by a person may send this request.")
         }
         let parts = head.uri.split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -134,7 +134,7 @@ final class LoopbackDoor: Sendable {
             defer { state.isTaken = true }
             return !state.isTaken
         }
-        return isFirst ? .token(token) : .refused(.gone, "The app has its sign-in already.")
+        return isFirst ? .token(token) : .refused(.gone, "The app already has its sign-in.")
     }
 }
 

@@ -87,7 +87,7 @@ public class CKNotification: NSObject, RemoteNotificationReading, @unchecked Sen
     /// The file name of the image to show while the app is launched from the notification.
     public var alertLaunchImage: String? { payload.alertText("launch-image") }
     /// The number for the badge of the app's icon, 1 from Stratus's service; nil leaves the badge
-    /// as it is.
+    /// unchanged.
     public var badge: NSNumber? { payload.aps["badge"] as? NSNumber }
     /// The name of the sound to play; nil for none.
     public var soundName: String? { payload.aps["sound"] as? String }
@@ -113,7 +113,7 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {
         payload.detailNumber("fo").flatMap(Reason.init) ?? .recordUpdated
     }
 
-    /// The fields that the subscription asked for, by name.
+    /// The fields that the subscription requested, by name.
     public var recordFields: [String: Any]? { payload.detail["af"] as? [String: Any] }
 
     /// The record that the notification is about; nil if it was left out, see ``isPruned``.

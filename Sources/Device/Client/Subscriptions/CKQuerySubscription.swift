@@ -4,8 +4,8 @@ import StratusWire
 
 /// A subscription to records of one type that match a predicate.
 ///
-/// `@unchecked Sendable`: the predicate is never changed; all else is in the mutex `state` of
-/// `CKSubscription`.
+/// `@unchecked Sendable`: the predicate is never changed; all other state is in the mutex `state`
+/// of `CKSubscription`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// The changes on which a query subscription fires, and whether it fires only once.
     public struct Options: OptionSet, Sendable {
@@ -38,7 +38,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(.query, subscriptionID: identifier, state: state)
     }
 
-    /// - Precondition: the options have at least one occasion. Source: Apple's page
+    /// - Precondition: the options have at least one kind of change. Source: Apple's page
     ///   "querySubscriptionOptions".
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -49,7 +49,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     ) {
         precondition(
             !options.isDisjoint(with: Options.occasions),
-            "The query subscription fires on no occasion; give it at least one.")
+            "The query subscription has no firing option; give it at least one.")
         self.init(
             subscriptionID, predicate: predicate, options: options, State(recordType: recordType))
     }
@@ -58,7 +58,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     ///
     /// Saving it again under another ID fails with `CKError.serverRejectedRequest`.
     ///
-    /// - Precondition: the options have at least one occasion.
+    /// - Precondition: the options have at least one kind of change.
     @available(*, deprecated, message: "Give the subscription an identifier.")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -92,7 +92,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             Int64(truncatingIfNeeded: querySubscriptionOptions.rawValue), forKey: "options")
     }
 
-    /// Reads an archived subscription; nil where the archive has no predicate that can be read.
+    /// Reads an archived subscription; nil if the archive has no readable predicate.
     public required init?(coder: NSCoder) {
         guard let tree = coder.archivedTree("predicate"),
             let expression = PredicateExpression(archived: tree)
@@ -111,12 +111,12 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         guard !occasions.isEmpty else {
             throw CKError(
                 .invalidArguments,
-                "The query subscription fires on no occasion; give it at least one.")
+                "The query subscription has no firing option; give it at least one.")
         }
         guard let filters = try translation.filters(predicate.expression) else {
             throw CKError(
                 .invalidArguments,
-                "Nothing satisfies the subscription's query; subscribe to something.")
+                "No record can match the subscription's query; use another predicate.")
         }
         let state = state.withLock { $0 }
         return SubscriptionDictionary(

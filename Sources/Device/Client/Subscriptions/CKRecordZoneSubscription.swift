@@ -19,7 +19,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         self.init(subscriptionID, State(zoneID: zoneID))
     }
 
-    /// Reads an archived subscription; nil where the archive names no zone.
+    /// Reads an archived subscription; nil if the archive names no zone.
     public required init?(coder: NSCoder) {
         guard coder.containsValue(forKey: "zoneID") else { return nil }
         super.init(coder: coder)

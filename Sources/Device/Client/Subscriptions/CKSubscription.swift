@@ -113,7 +113,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         _ dictionary: SubscriptionDictionary, reader: inout RecordReader
     ) throws -> CKSubscription {
         guard let identifier = dictionary.subscriptionID, let kind = dictionary.kind else {
-            throw CKError(.internalError, "The service answered a subscription without a name.")
+            throw CKError(.internalError, "The service returned a subscription without a name.")
         }
         let state = State(
             notificationInfo: dictionary.notificationInfo.map { CKNotificationInfo($0) },
@@ -124,7 +124,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         case .zone:
             guard state.zoneID != nil else {
                 throw CKError(
-                    .internalError, "The service answered a zone's subscription without the zone.")
+                    .internalError, "The service returned a zone's subscription without the zone.")
             }
             return CKRecordZoneSubscription(identifier, state)
         case .query:

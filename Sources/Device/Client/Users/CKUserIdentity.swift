@@ -16,8 +16,8 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
         self.dictionary = dictionary
     }
 
-    /// How the person was looked up or invited; the owner and the administrators of a share see
-    /// it of all its participants, others of themselves.
+    /// How the person was looked up or invited; the owner and the administrators of a share see it
+    /// for all participants, others only for themselves.
     public var lookupInfo: LookupInfo? {
         guard var info = dictionary.lookupInfo else { return nil }
         info.oneTimeToken = nil

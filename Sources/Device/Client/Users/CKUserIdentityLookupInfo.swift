@@ -24,7 +24,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
     /// Looks a person up by telephone number.
     ///
-    /// Stratus's service does not know telephone numbers, so it finds nobody by one.
+    /// Stratus's service does not know telephone numbers, so the lookup finds no one.
     ///
     /// - Parameter phoneNumber: 1 to 320 bytes; otherwise the lookup fails with
     ///   `CKError.invalidArguments`.
@@ -75,7 +75,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
     public override var description: String {
         "<CKUserIdentityLookupInfo: "
-            + (emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "nobody") + ">"
+            + (emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "none") + ">"
     }
 
     public func copy(with zone: NSZone? = nil) -> Any { self }

@@ -84,14 +84,14 @@ extension CloudMapping {
     /// these.
     ///
     /// - Parameters:
-    ///   - cache: one that keeps the private database.
+    ///   - cache: a cache that keeps the private database.
     ///   - file: see the other initializer; one for each file of a cache.
     ///   - types: all types that sync.
     ///   - store: where the objects are.
     ///   - zoneName: the zone in the private database.
     ///   - ignoring: objects to exclude from syncing, in both directions.
     ///   - logger: at the level debug it logs every step.
-    ///   - world: time and chance; others in tests.
+    ///   - world: the source of time and randomness; replaced in tests.
     /// - Throws: ``MappingError`` `invalidMaps` or `unwritable`.
     public convenience init(
         cache: CloudCache, types: [any CloudEntity.Type], store: any CloudStore, file: URL?,

@@ -25,7 +25,7 @@ final class SyncLedger: Sendable {
     /// The names that a record refers to, by reference, if not all of its targets were here.
     typealias UnlinkedNames = [String: Unlinked]
 
-    /// One line.
+    /// One line of the file.
     private struct Line: Codable {
         var type: String?
         var name: String?
@@ -45,9 +45,9 @@ final class SyncLedger: Sendable {
         /// Deleted objects, by type and name; true until the cloud has the deletion.
         var deleted: [String: [String: Bool]] = [:]
         var values: [String: String] = [:]
-        /// By type, name and field.
+        /// The files, by type, name and field.
         var files: [String: [String: [String: KnownFile]]] = [:]
-        /// By type and name of the object that refers.
+        /// The unlinked names, by type and name of the referring object.
         var unlinked: [String: [String: UnlinkedNames]] = [:]
         var lineCount = 0
         var file: FileHandle?
@@ -247,7 +247,7 @@ final class SyncLedger: Sendable {
         } catch {
             throw MappingError(
                 .unwritable,
-                "The mapping's file cannot be written. Give it one in a folder that it can write.",
+                "The mapping's file cannot be written. Use a file in a writable folder.",
                 cause: error)
         }
     }

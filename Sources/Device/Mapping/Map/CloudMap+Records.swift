@@ -37,7 +37,7 @@ extension CloudMap {
     ///
     /// - Parameters:
     ///   - only: the fields to copy; nil means all.
-    ///   - mapping: knows which files the service has, and whether an asset without a file stays as it is.
+    ///   - mapping: knows which files the service has, and whether an asset without a file stays unchanged.
     /// - Returns: digests of the files that were read, by field.
     func copy(
         _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,

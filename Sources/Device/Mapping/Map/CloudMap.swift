@@ -54,8 +54,8 @@ public struct CloudMap<Entity: CloudEntity>: Sendable {
 
     /// Objects that refer to an object of this type are deleted with it.
     ///
-    /// It is `deleteSelf` of CloudKit on each reference to the type: the holder of the reference is
-    /// deleted with its target, in cascade, and not the other way round.
+    /// It is `deleteSelf` of CloudKit on each reference to the type: the holder of the reference is deleted with its
+    /// target, in cascade, not the other way around.
     public func weak() -> Self { with { $0.isWeak = true } }
 
     /// The object that a property of this type has when the record refers to none.

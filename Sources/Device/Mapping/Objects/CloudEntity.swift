@@ -32,7 +32,7 @@ public protocol CloudKeyed: CloudEntity {
 }
 
 extension CloudEntity {
-    /// A predicate for the object with a sync ID, whatever the property is called.
+    /// A predicate for the object with a sync ID, regardless of the property's name.
     ///
     /// ```swift
     /// huts.first(where: Hut.predicate(forSyncID: id))

@@ -47,7 +47,7 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
 
     /// - Parameters:
     ///   - fields: the first values of its properties.
-    ///   - world: gives the time of an edit; tests pass their own.
+    ///   - world: provides the time of an edit; tests pass their own.
     public init(_ fields: Fields, world: World = .live) {
         state = Mutex(State(fields: fields))
         self.world = world

@@ -42,7 +42,7 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
     /// Fills the object from a record.
     ///
     /// - Parameters:
-    ///   - record: of the object's type, such as one of ``SyncChanges``.
+    ///   - record: a record of the object's type, such as one of ``SyncChanges``.
     ///   - fetchReferences: also fetches the records that it refers to. Missing objects are created
     ///     and filled, and so are the objects that they refer to; until then a property has its
     ///     placeholder, and ``CloudMapping/changes()`` reports when it is filled.

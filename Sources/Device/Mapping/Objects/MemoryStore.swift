@@ -14,7 +14,7 @@ public protocol CloudCreatable: CloudEntity {
 /// ```
 public final class MemoryStore: CloudStore {
     private struct Table {
-        /// Nil for a type that was not named at the start.
+        /// Makes an empty object; nil for a type that was not passed to the initializer.
         var make: (@Sendable () -> any CloudEntity)?
         var named: [String: any CloudEntity] = [:]
         /// Objects that had no sync ID when they were inserted.
@@ -23,7 +23,7 @@ public final class MemoryStore: CloudStore {
 
     private let tables: Mutex<[ObjectIdentifier: Table]>
 
-    /// - Parameter types: the types of which a sync creates new objects.
+    /// - Parameter types: the types whose new objects a sync creates.
     public init(_ types: any CloudCreatable.Type...) {
         var tables: [ObjectIdentifier: Table] = [:]
         for type in types { tables[ObjectIdentifier(type)] = Table(make: { type.init() }) }
@@ -79,7 +79,7 @@ public final class MemoryStore: CloudStore {
         guard var entity = made else {
             throw MappingError(
                 .notSetUp,
-                "The MemoryStore does not have \(Entity.self). Name it when you make the store.")
+                "The MemoryStore does not have \(Entity.self). Pass it when you create the store.")
         }
         entity.cloudID = syncID
         insert(entity)

@@ -2,9 +2,9 @@ import StratusRecords
 
 /// The version of the record that reached the service first wins as a whole.
 ///
-/// Of two devices that edited the same record, the one that syncs later gets the service's version,
-/// and its discarded edits are reported. It needs no field. The order of syncs
-/// decides; of the other resolvers it does so only where a record lacks the field of its times.
+/// If two devices edit the same record, the one that syncs later gets the service's version, and
+/// its discarded edits are reported. This resolver needs no field. The order of syncs decides; with
+/// the other resolvers it does so only if a record lacks the field of its times.
 public struct ServerDateWins: ConflictResolver {
     /// Makes a resolver, which has no settings.
     public init() {}
@@ -12,7 +12,7 @@ public struct ServerDateWins: ConflictResolver {
     public func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
 }
 
-/// The version of the record with the later edit wins as a whole, whichever device syncs first.
+/// The version of the record with the later edit wins as a whole, regardless of which device syncs first.
 ///
 /// Every edit sets its time in one field, always later than the one before it. A record without the
 /// field counts as older than any with it; at equal times the same content wins on all devices.

@@ -171,7 +171,7 @@ struct AssetAnswer {
         let tag = "\"\(download.contentTag)\""
         status = .ok
         range = 0..<size
-        // Whatever was uploaded, no browser may show or run it as a page of this origin.
+        // No browser may show or run an uploaded file as a page of this origin.
         headers[.contentType] = "application/octet-stream"
         let name = name ?? download.fileName.flatMap { AssetName(inAddress: $0) }
         headers[.contentDisposition] = name?.contentDisposition ?? "attachment"

@@ -23,7 +23,7 @@ struct InflatedBody: AsyncSequence, Sendable {
     /// Where the bytes that arrived are given back; nil for a body that is counted until the
     /// answer.
     let passing: ConnectionLedger?
-    /// The most bytes after inflating; nil where the reader counts them.
+    /// The most bytes after inflating; nil if the reader counts them.
     let limitBytes: Int?
     let memoryWaitSeconds: Double
     let world: World

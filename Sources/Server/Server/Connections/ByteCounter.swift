@@ -50,7 +50,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
     private var pace: ConnectionPace
     /// The handler's context in its pipeline, while it is in one.
     private var context: ChannelHandlerContext?
-    /// When the next look is due; nil while none is.
+    /// When the next check is due; nil while none is.
     private var looksAt: Double?
     /// Bytes that were taken for the current read.
     private var credit = 0
@@ -137,8 +137,9 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         if pace.isWatching { look() }
     }
 
-    /// Counts the bytes that the client of a stream may send unasked, since nothing shows them before they are read.
-    /// Without room for them the stream ends at once: before an answer could be sent, the client would have sent them.
+    /// Counts the bytes that the client of a stream may send before anything is read, since nothing shows them until
+    /// then. Without room for them the stream ends immediately: before an answer could be sent, the client would have
+    /// sent them.
     private func reserve(_ context: ChannelHandlerContext) -> Bool {
         do {
             try ledger.memory.takeIfFree(bytesPerRead)
@@ -195,7 +196,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         context.write(data, promise: promise)
     }
 
-    /// A stream does not tell how much it has not sent; the promise of each write does.
+    /// A stream does not report how much it has not sent; the promise of each write does.
     private func write(
         _ context: ChannelHandlerContext, _ data: NIOAny, _ bytes: Int,
         _ promise: EventLoopPromise<Void>?
@@ -243,13 +244,13 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         let late = outcome.eventLoop.scheduleTask(
             in: .milliseconds(Int64(seconds * 1_000))
         ) { [weak self] in
-            // Nobody waits for the end of a connection that is closed for slowness.
+            // Nothing waits for the end of a connection that is closed for slowness.
             self?.context?.close(promise: nil)
         }
         outcome.whenComplete { _ in late.cancel() }
     }
 
-    /// Schedules a look for the time at which something can be late, unless one is due before.
+    /// Schedules a check for the time at which something can be late, unless one is due earlier.
     private func look() {
         let now = world.uptimeSeconds()
         let memory = stopWaiting == nil ? nil : max(0.02, waitEnds - now)
@@ -262,7 +263,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         context.eventLoop.scheduleTask(
             in: .milliseconds(Int64((seconds * 1_000).rounded(.up)))
         ) { [weak self] in
-            // An earlier look took the place of this one.
+            // An earlier check replaced this one.
             guard let self, let context = self.context, looksAt == due else { return }
             looksAt = nil
             endIfLate(context)
@@ -277,7 +278,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         noteSent(unsent)
         switch delay {
         case .head:
-            // Nobody waits for the end of a connection that is closed for slowness.
+            // Nothing waits for the end of a connection that is closed for slowness.
             context.close(promise: nil)
             return
         case .answer: return abort(context)
@@ -296,7 +297,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
         guard let options = context.channel as? any SocketOptionProvider else {
             return context.close(promise: nil)
         }
-        // If the system refuses the option, the connection is closed all the same.
+        // If the system refuses the option, the connection is closed anyway.
         options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in
             bound.value.close(promise: nil)
         }

@@ -23,7 +23,7 @@ final class ConnectionLedger: Sendable {
         var unsentBytes = 0
     }
 
-    /// What a connection takes without a request, and what one with requests takes more: their tasks, which wait
+    /// The bytes of a connection without a request, and the additional ones of requests: their tasks, which wait
     /// deep in calls, and their channels' buffers. Measured (Operations.md), and rounded up.
     private static let bytesPerConnection = 24_000
     private static let bytesPerRequest = 60_000

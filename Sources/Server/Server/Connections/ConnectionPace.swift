@@ -94,8 +94,8 @@ struct ConnectionPace {
 
     /// In how many seconds the client can be too slow at the earliest; nil while nothing has a time limit.
     ///
-    /// Thousands of heads that never end cost one look each, at their end. What was not read is looked at once a
-    /// second, since nothing tells when bytes of it are taken.
+    /// Thousands of heads that never end cost one check each, at their end. Unread bytes are checked once a second,
+    /// since nothing reports when they are taken.
     func secondsUntilLook(at now: Double) -> Double? {
         let head = headBegan.map { $0 + headSeconds - now }
         // Its time grows with its bytes, and while the service does not read.

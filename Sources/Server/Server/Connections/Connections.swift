@@ -88,7 +88,7 @@ final class Connections: Sendable {
             if connections.opened(name, isProxy: isProxy) {
                 address = name
             } else {
-                // Nobody waits for the end of a connection that is refused.
+                // Nothing waits for the end of a connection that is refused.
                 context.close(promise: nil)
             }
         }

@@ -45,8 +45,8 @@ struct MeteredChannel: ServerChildChannel {
             try pipeline.addHandler(connections.handler())
             // One message per read, so that there is a check for free memory between two reads.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-            // A large answer is written in turns with the loop's other connections: else one of 16 MB whose
-            // client takes it at once is written to its end before anybody else is served.
+            // A large answer is written in turns with the loop's other connections: otherwise one of 16 MB whose client
+            // takes it immediately is written completely before any other client is served.
             try channel.syncOptions?.setOption(.writeSpin, value: 0)
         }.flatMap {
             guard tls != nil else {

@@ -32,7 +32,7 @@ final class PlainRequests: ChannelInboundHandler, RemovableChannelHandler, @unch
             return
         }
         isRefused = true
-        // Nobody waits for the answer to be sent; the connection ends within the time for a head.
+        // Nothing waits for the answer to be sent; the connection ends within the time for a head.
         context.writeAndFlush(wrapOutboundOut(answer(context.channel.allocator)), promise: nil)
         context.close(mode: .output, promise: nil)
         forget(bytes, context)
@@ -40,7 +40,7 @@ final class PlainRequests: ChannelInboundHandler, RemovableChannelHandler, @unch
 
     private func forget(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         forgotten += bytes.readableBytes
-        // Nobody waits for the end of a connection that is refused.
+        // Nothing waits for the end of a connection that is refused.
         if forgotten > Self.forgottenBytes { context.close(promise: nil) }
     }
 

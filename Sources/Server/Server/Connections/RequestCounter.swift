@@ -56,7 +56,7 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
         case .head(let head):
             guard head.headerFields.count <= headersPerRequest ?? .max else {
                 isRefused = true
-                // Not at once: the connection must first have registered the stream. Nobody waits for its end.
+                // Not immediately: the connection must first have registered the stream. Nothing waits for its end.
                 let stream = context.channel
                 return context.eventLoop.execute { stream.close(promise: nil) }
             }
@@ -77,7 +77,7 @@ final class RequestCounter: ChannelDuplexHandler, @unchecked Sendable {
         context.fireChannelRead(data)
     }
 
-    /// A stream that ends with its connection passes no end on, since its body must not look complete.
+    /// A stream that ends with its connection does not pass its end on, since its body must not look complete.
     func channelInactive(context: ChannelHandlerContext) {
         if isArriving, headersPerRequest != nil {
             context.fireErrorCaught(RequestFailure(.bodyBroken, unreadBody: .refused))

@@ -10,7 +10,7 @@ import StratusRecords
 /// Serves the streams of a connection of HTTP/2, each with one request and its own ``StreamCounter``.
 ///
 /// Limits what a client may send without being read: streams at a time, frames that reset or control, the bytes of
-/// heads. NIO closes a connection that goes beyond.
+/// heads. NIO closes a connection that exceeds these limits.
 struct StreamsChannel: Sendable {
     typealias Stream = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -50,7 +50,7 @@ struct StreamsChannel: Sendable {
                 value: min(Self.headBytes, meter.limits.requestHeadBytes)),
         ]
         configuration.connection.maximumBufferedControlFrames = Self.bufferedControlFrames
-        // Frames that a client had sent for streams that were refused all at once are ignored.
+        // Frames that a client had sent for streams that were all refused at the same time are ignored.
         configuration.connection.maximumRecentlyResetStreams = 2 * Self.streamsPerConnection
         // The manager measures from the end of a stream: this closes a connection that never has one.
         let silence = channel.eventLoop.scheduleTask(in: idle) { channel.close(promise: nil) }
@@ -97,7 +97,7 @@ struct StreamsChannel: Sendable {
         } catch {
             logger.trace("A connection of HTTP/2 ended: \(error)")
         }
-        // It may be closed already, and nobody waits for its end.
+        // It may be closed already, and nothing waits for its end.
         connection.close(promise: nil)
     }
 }
@@ -109,7 +109,7 @@ private final class Failures: ChannelInboundHandler, Sendable {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // An error of one stream does not affect the others.
         if error is NIOHTTP2Errors.StreamError { return }
-        // Nobody waits for the end of a connection that is given up.
+        // Nothing waits for the end of a connection that is given up.
         context.close(promise: nil)
     }
 }

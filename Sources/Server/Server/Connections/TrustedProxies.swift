@@ -47,7 +47,7 @@ public struct TrustedProxies: Hashable, Sendable {
     var isEmpty: Bool { networks.isEmpty }
 
     /// The network that a request comes from: the peer's or, if the peer is trusted, that of the last address in
-    /// `X-Forwarded-For` that is not itself trusted. Anybody may have written what precedes it.
+    /// `X-Forwarded-For` that is not itself trusted. Any client may have written what precedes it.
     func client(peer: SocketAddress?, forwardedFor headers: [String]) -> String {
         guard let peer else { return NetworkAddress.unknown }
         var client = peer

@@ -72,7 +72,7 @@ struct RequestCounting: ServerMiddleware {
         return response
     }
 
-    /// All methods that no route declares have one name, whatever a client sends.
+    /// All methods that no route declares have the same name, so that clients cannot add names.
     private static func name(_ method: HTTPRequest.Method) -> String {
         [.get, .head, .post, .options, .delete].contains(method) ? method.rawValue : "other"
     }

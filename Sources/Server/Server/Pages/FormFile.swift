@@ -3,8 +3,8 @@ import StratusWire
 
 /// Extracts the file from a `multipart/form-data` body (RFC 7578) as the body arrives.
 ///
-/// The file is the first part with a file name, whatever the part's name, or one with the name `file` or `files`. Parts
-/// before it are skipped, and everything after it is ignored. Holds at most one piece and a boundary in memory.
+/// The file is the first part with a file name, regardless of the part's name, or one with the name `file` or `files`.
+/// Parts before it are skipped, and everything after it is ignored. Holds at most one piece and a boundary in memory.
 struct FormFile {
     private enum State {
         /// Before the first boundary, or inside another part.
@@ -63,7 +63,7 @@ struct FormFile {
                     return file
                 }
                 let head = String(decoding: rest[..<end], as: UTF8.self)
-                // One line end stays: the boundary of an empty part follows its head at once.
+                // One line end stays: the boundary of an empty part follows its head directly.
                 rest.removeFirst(end + 2)
                 state = Self.isFile(head) ? .inFile : .passing
                 if case .inFile = state {

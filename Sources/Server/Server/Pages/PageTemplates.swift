@@ -56,7 +56,7 @@ enum PageTemplates {
         <input id="email" name="email" type="email" autocomplete="username" required value="{{email}}">
         """
 
-    /// The password of somebody who has an account.
+    /// The password of a person who has an account.
     static let passwordField = """
         <label for="password">Password</label>
         <input id="password" name="password" type="password" autocomplete="current-password" required>

@@ -19,7 +19,7 @@ extension Routes {
         }
     }
 
-    /// Makes full addresses of those of which the service knows only the path.
+    /// Completes the addresses of which the service only knows the path.
     func finish(_ answer: inout RecordsResolve.Answer, _ request: Request) {
         let origin = origin(of: request)
         for index in answer.items.indices {

@@ -8,7 +8,7 @@ import StratusWire
 
 /// The pages on which people sign in, create an account and sign out.
 ///
-/// A form is accepted only with its signed token, with the cookie that belongs to the token, and from a page of our own
+/// A form is accepted only with its signed token, with the cookie that belongs to the token, and from a page of its own
 /// origin (Decisions/0008).
 struct SignInPages: Sendable {
     let routes: Routes
@@ -210,7 +210,7 @@ struct SignInPages: Sendable {
     }
 }
 
-/// The fields of a form, or of an address's query; empty where there is none.
+/// The fields of a form, or of an address's query; empty if there is none.
 struct Fields {
     private var values: [String: String] = [:]
 

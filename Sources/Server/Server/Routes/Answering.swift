@@ -64,7 +64,7 @@ extension Request {
 }
 
 extension RequestFailure {
-    /// The HTTP status of the code, or HTTP's own where it has a more exact one.
+    /// The HTTP status of the code, or HTTP's own if it has a more exact one.
     var httpStatus: Int {
         switch unreadBody {
         case .tooLarge: 413

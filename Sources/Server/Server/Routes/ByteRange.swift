@@ -25,7 +25,7 @@ enum ByteRange: Equatable {
             self = Self.part(from: first, to: min(last, sizeBytes - 1), of: sizeBytes)
         case (let first?, nil): self = Self.part(from: first, to: sizeBytes - 1, of: sizeBytes)
         case (nil, let last?):
-            // The last so many bytes of the asset.
+            // A suffix range: the last `last` bytes of the asset.
             guard last > 0, sizeBytes > 0 else {
                 self = .unsatisfiable
                 return

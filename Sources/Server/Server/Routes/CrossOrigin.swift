@@ -5,7 +5,7 @@ import StratusService
 /// Lets pages in browsers read the protocol's answers: pages of the origins that the API token allows, or of any origin
 /// if it names none.
 ///
-/// The protocol has its credentials in the query, never in cookies, so a page cannot use a person's sign-in unasked.
+/// The protocol has its credentials in the query, never in cookies, so a page cannot use a person's sign-in by itself.
 /// Other origins cannot read the pages for people, which have a cookie.
 struct CrossOrigin: ServerMiddleware {
     let service: CloudService

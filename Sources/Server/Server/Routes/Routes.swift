@@ -157,7 +157,7 @@ struct Routes: Sendable {
     ) async throws -> ReadRequest<E, ByteBuffer> {
         var credentials = head.credentials
         if head.isSigned {
-            // Whose key it names; the body shows whether the signature is right.
+            // This is the key that the signature names; the body shows whether the signature is valid.
             credentials.signature = RequestHead.signature(of: request, over: ByteBuffer())
         }
         let checked = try service.receive(
@@ -226,8 +226,8 @@ struct Routes: Sendable {
             }
             return response
         } catch {
-            // Only a RequestFailure is expected here. Anything else is a client that disconnected, or an error of ours,
-            // which the log must show in full and the client must not see.
+            // Only a RequestFailure is expected here. Anything else is a client that disconnected, or an internal
+            // error, which the log must show in full and the client must not see.
             let uuid = service.newUUID()
             if !(error is CancellationError) {
                 logger.error(

@@ -44,7 +44,7 @@ struct ServerContext: Hummingbird.RequestContext, RemoteAddressRequestContext {
 
     /// Closes the connection without an answer.
     func drop() {
-        // Nobody waits for the end of a connection that is dropped.
+        // Nothing waits for the end of a connection that is dropped.
         channel.close(promise: nil)
     }
 }

@@ -8,7 +8,7 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// Builds the HTTP server around a service: for `stratus serve`, for tests and for the demo alike.
+/// Builds the HTTP server around a service: for `stratus serve`, for tests and for the demo.
 ///
 /// ```swift
 /// let server = try buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }

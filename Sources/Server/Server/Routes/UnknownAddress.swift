@@ -28,7 +28,7 @@ struct UnknownAddress: ServerMiddleware {
     }
 }
 
-/// Gives every answer an identifier, which a question about it can name. For clients that know our extensions it adds
+/// Gives every answer an identifier, which a support request can name. For clients that know our extensions it adds
 /// the time to the millisecond: the header Date has whole seconds.
 struct AnswerNaming: ServerMiddleware {
     let service: CloudService

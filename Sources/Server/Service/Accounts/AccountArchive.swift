@@ -69,8 +69,8 @@ struct AccountArchive {
         }
     }
 
-    /// Writes the records that the user created in a public database, whatever its grants; no folder when there are
-    /// none.
+    /// Writes the records that the user created in a public database, regardless of its grants; no folder when there
+    /// are none.
     private mutating func writeCreated(
         by user: String, in database: DatabaseAddress
     ) async throws {

@@ -4,7 +4,7 @@ import StratusRecords
 public struct AccountSettings: Sendable {
     /// Who may make an account on the sign-up page.
     public enum SignUp: String, Hashable, Sendable, CaseIterable {
-        /// Anybody can make an account.
+        /// Anyone can make an account.
         case open
         /// Only the operator makes accounts.
         case closed

@@ -152,7 +152,7 @@ extension Accounts {
         forget()
     }
 
-    /// Marks an account as being deleted with all that its user has. From then on nobody can sign in to it.
+    /// Marks an account as being deleted with all that its user has. From then on, sign-ins to it are refused.
     func beginRemoval(of recordName: String) async throws {
         var user = try await user(recordName)
         user.isDisabled = true
@@ -216,7 +216,7 @@ extension Accounts {
         ) { try await directory.deleteServerKey(identifier) }
     }
 
-    /// Deletes what lets an app or a server in, and forgets who was let in by it.
+    /// Deletes the credential of an app or a server, and forgets the callers that were admitted by it.
     private func revoke<Row>(
         _ row: Row?, orSay reason: String, _ delete: () async throws -> Void
     ) async throws {

@@ -20,7 +20,7 @@ extension Accounts {
             from: form.networkAddress, cost: hash?.cost ?? cost
         ) {
             if let hash { return try hash.matches(password) }
-            // Without an account, hash all the same: the time must not show whether it exists.
+            // Without an account, hash anyway: the time must not show whether it exists.
             _ = try PasswordHash(password, salt: [0], cost: cost)
             return false
         }

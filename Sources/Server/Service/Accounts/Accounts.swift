@@ -14,7 +14,7 @@ public final class Accounts: Sendable {
     private let serverKeys: ServerKeys
     private let remembered = Mutex(Remembered())
 
-    /// What was read from the directory lately, valid until this process or another one changes it.
+    /// What was read from the directory recently, valid until this process or another one changes it.
     private struct Remembered {
         /// Increases when something is forgotten: what was read before that must not be kept afterwards.
         var generation = 0
@@ -185,7 +185,7 @@ public final class Accounts: Sendable {
         guard row.address == address else { throw ServiceError.authenticationFailed }
     }
 
-    /// The API token of the credentials, of whichever container, if it is valid for the page that sent it; nil for the
+    /// The API token of the credentials, for any container, if it is valid for the page that sent it; nil for the
     /// token that is valid for every container.
     ///
     /// - Throws: ``ServiceError`` with AUTHENTICATION_FAILED.
@@ -290,8 +290,7 @@ public final class Accounts: Sendable {
             session: session.identifier)
     }
 
-    /// Removes the sessions whose every token has expired. The last use is known to a tenth of a
-    /// token's life.
+    /// Removes the sessions of which all tokens have expired. The last use is known to a tenth of a token's life.
     private func deleteOldSessions(_ now: Int64) async throws {
         for (staysSignedIn, seconds) in [
             (false, settings.limits.webAuthTokenSeconds),

@@ -4,7 +4,7 @@ import Synchronization
 /// Counts attempts per key in a table of fixed size, so that its memory is bounded for any number of keys.
 ///
 /// Each place of the table is a token bucket. Keys whose hashes collide share one; an attacker cannot arrange that,
-/// since the hash is seeded anew in every process.
+/// since the hash has a different seed in every process.
 final class AttemptLimiter: Sendable {
     private static let places = 16_384
 

@@ -42,7 +42,7 @@ package struct CallbackAddress: Hashable, Sendable {
         return rest.dropFirst(digits.count) == text.dropFirst(host.utf8.count)
     }
 
-    /// Whether a text is acceptable as the app's `state`, which comes back with the token.
+    /// Whether a text is acceptable as the app's `state`, which is returned with the token.
     package static func isState(_ text: String) -> Bool {
         (1...maximumStateBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy {

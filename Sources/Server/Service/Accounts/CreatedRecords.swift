@@ -11,7 +11,7 @@ struct CreatedRecords: Sendable {
     private var position: CreatorSearch.Position?
     private var isAtEnd = false
 
-    /// - Parameter creator: The user who created the records; nil for everybody's.
+    /// - Parameter creator: The user who created the records; nil for those of all users.
     init(of creator: String?, in store: any RecordStore, recordTypes: [String], limits: Limits) {
         self.store = store
         search = CreatorSearch(

@@ -5,8 +5,8 @@ import StratusWire
 /// Deletes what one user created in a default zone, a page at a time, by the ordinary rules of references: records that
 /// refer to a deleted one with DELETE_SELF are deleted with it.
 ///
-/// A record that others' records need cannot be deleted. It loses its fields and stays, so that theirs stay whole. So
-/// does the user's own record, which nobody can delete.
+/// A record that others' records need cannot be deleted. It stays without its fields, so that those records stay valid.
+/// The same applies to the user's own record, which cannot be deleted.
 struct CreatedRecordsRemoval: Sendable {
     /// Records of a request: as many as may be read at once if each has the largest size.
     private static let recordsAtOnce = 50

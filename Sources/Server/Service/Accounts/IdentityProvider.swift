@@ -169,7 +169,7 @@ actor IdentityTokens {
     }
 }
 
-/// A set of keys without those of unknown kinds, as RFC 7517 §5 wants it.
+/// A set of keys without those of unknown kinds, as RFC 7517 §5 requires.
 private struct KeySet: Decodable {
     struct Entry: Decodable {
         var key: JWK?
@@ -200,7 +200,7 @@ private struct IdentityClaims: JWTPayload {
 
     var isEmailVerified: Bool { email_verified?.value == true }
 
-    /// Checks nothing: the clock is an argument of ours, so ``isGood(_:_:_:leeway:)`` is called afterwards.
+    /// Checks nothing: our clock is an argument, so ``isGood(_:_:_:leeway:)`` is called afterwards.
     func verify(using algorithm: some JWTAlgorithm) throws {}
 
     func isGood(

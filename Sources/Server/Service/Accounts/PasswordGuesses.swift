@@ -19,7 +19,7 @@ final class PasswordGuesses: Sendable {
     private let ofPlaces: AttemptLimiter
     private let ofAccounts: AttemptLimiter
     private let ofAddresses: AttemptLimiter
-    /// From where accounts were signed in to lately; lost at a restart.
+    /// The places from which accounts were signed in to recently; lost at a restart.
     private let known = Mutex(LRUCache<Place, Bool>(capacity: 100_000))
 
     init(limits: Limits, world: World) {

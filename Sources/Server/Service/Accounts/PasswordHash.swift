@@ -22,8 +22,8 @@ public struct PasswordHash: Hashable, Sendable {
         /// The memory that hashing takes.
         var bytes: Int { 128 * blockSize << logRounds }
 
-        /// Makes a cost. Values outside their bounds are a mistake of the program, which ends there: nobody could sign in
-        /// with a hash that is stored with them.
+        /// Makes a cost. Values outside their bounds are a programming error and stop the program: no user could sign
+        /// in with a hash that is stored with them.
         public init(logRounds: Int, blockSize: Int, parallelism: Int) {
             precondition(
                 Self.logRoundsBounds.contains(logRounds) && Self.blockSizeBounds.contains(blockSize)
@@ -77,7 +77,7 @@ extension PasswordHash {
             + "$\(Base64.text(salt))$\(Base64.text(key))"
     }
 
-    /// Reads a stored hash; nil when the text is none, or its cost is out of bounds.
+    /// Reads a stored hash; nil when the text is not one, or its cost is out of bounds.
     init?(text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",

@@ -34,7 +34,7 @@ final class PasswordQueue: Sendable {
                 }
             }
         } catch let error as ServiceError where error.code == .tryAgainLater {
-            // The same in the words of the sign-in page.
+            // The same refusal, in the words of the sign-in page.
             throw SignInRefusal.busy
         }
     }

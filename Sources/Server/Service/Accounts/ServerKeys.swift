@@ -18,9 +18,9 @@ final class ServerKeys: Sendable {
         var isDisabled: Bool
     }
 
-    /// Signatures that are remembered at the most, for all keys: some 300 requests a second.
+    /// The most signatures that are remembered, for all keys: some 300 requests a second.
     private static let capacity = 400_000
-    /// How far ahead the date in the directory goes, so that it is seldom written.
+    /// How far ahead the date in the directory is set, so that it is rarely written.
     private static let stepMilliseconds: Int64 = 5_000
 
     private struct State {

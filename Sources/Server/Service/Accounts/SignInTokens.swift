@@ -43,7 +43,7 @@ struct SignInRequest: SignedText, Hashable, Sendable {
 
     var address: ContainerAddress
     var apiToken: String
-    /// The Origin header of the refused request; nil where no browser asked.
+    /// The Origin header of the refused request; nil if it did not come from a browser.
     var origin: String?
     /// Milliseconds since 1970.
     var issuedMilliseconds: Int64
@@ -125,7 +125,7 @@ struct AccountProof: SignedText, Hashable {
         writer.write(number: issuedMilliseconds)
     }
 
-    /// A mark that differs for each password and reveals nothing of it.
+    /// A mark that differs for each password and reveals nothing about it.
     static func mark(of user: UserRow) -> String {
         let digest = SHA256.hash(data: Array((user.passwordHash ?? "").utf8))
         return Base64.addressText(Array(digest.prefix(12)))

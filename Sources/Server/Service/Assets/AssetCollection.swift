@@ -85,7 +85,7 @@ struct AssetCollector: Sendable {
         }
         // Even when assets are kept for a short time only: the row of a new blob may not be written yet.
         let uploadSeconds = settings.limits.assetUploadSeconds
-        // Uploads that nobody continued. Their address has expired.
+        // Uploads that were not continued. Their address has expired.
         let left = max(uploadSeconds, settings.limits.uploadAddressSeconds)
         try await blobs.removePartials(leftBefore: now - Int64(left * 1_000))
         try await sweepStrays(

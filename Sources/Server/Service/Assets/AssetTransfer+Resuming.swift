@@ -42,7 +42,7 @@ extension AssetTransfer {
     ///
     /// - Parameters:
     ///   - isLast: Whether the asset ends with these bytes.
-    ///   - announcedBytes: How many there will be, where that was said.
+    ///   - announcedBytes: The announced number of bytes; nil if there is none.
     func resumeUpload<Body: AsyncSequence>(
         to token: String, at offset: Int64, isLast: Bool, announcedBytes: Int64?,
         fileName: () -> String?, _ body: Body
@@ -112,7 +112,7 @@ extension AssetTransfer {
             let new = try await keep(partial, digest, sizeBytes: sizeBytes)
             return .complete(try await admit(new, in: database))
         } catch {
-            // Read in vain; each further try reads them again.
+            // The bytes were read for nothing; each retry reads them again.
             charge(mover, bytes: bytesRead)
             meter.count(
                 transferredBytes: Int(bytesRead), of: database.containerAddress, by: [mover])

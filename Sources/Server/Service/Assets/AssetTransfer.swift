@@ -46,12 +46,12 @@ struct AssetTransfer: Sendable {
         return (address, signer)
     }
 
-    /// Refuses so many bytes after those that are kept, if that is more than an asset may have or there is room
-    /// for.
+    /// Refuses a number of bytes after those that are kept, if together they are more than an asset may have or than
+    /// there is room for.
     func checkSize(
         _ bytes: Int64, after kept: Int64, _ room: (bytes: Int64, error: ServiceError)
     ) throws {
-        // What is announced may be any number.
+        // The client may announce any number.
         guard bytes <= settings.limits.assetBytes - kept else {
             throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
         }
@@ -129,7 +129,7 @@ struct AssetTransfer: Sendable {
         return stored
     }
 
-    /// Writes a body, and adds it to the digest. Its sender pays for what came of it, however it ends.
+    /// Writes a body, and adds it to the digest. Its sender is charged for what arrived, however it ends.
     ///
     /// - Parameter keepsPart: Whether the part of a body that ends early is written too.
     /// - Returns: The asset's size in bytes so far.
@@ -196,7 +196,7 @@ struct AssetTransfer: Sendable {
 
 /// An asset that is being downloaded.
 public struct AssetDownload: Sendable {
-    /// An entity tag: the same for the same content of a database, whatever the address.
+    /// An entity tag: the same for the same content of a database, regardless of the address.
     public let contentTag: String
     /// The name of the uploaded file, percent-encoded; nil when the client sent none.
     public let fileName: String?

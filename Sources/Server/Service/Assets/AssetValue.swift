@@ -4,8 +4,8 @@ import StratusStorage
 extension AssetReceipt {
     /// The asset as clients see it.
     ///
-    /// The checksums are codes of the content's digest under a key of the database, so that nobody can tell from them
-    /// whether another database has the same content. `wrappingKey` and `referenceChecksum` are present because clients
+    /// The checksums are codes of the content's digest under a key of the database, so that they do not show whether
+    /// another database has the same content. `wrappingKey` and `referenceChecksum` are present because clients
     /// expect them in private databases; nothing is encrypted with them.
     init(_ row: AssetRow, in database: DatabaseAddress, signer: TokenSigner) {
         let content = ChangeToken.mark(of: database) + row.blob.sha256

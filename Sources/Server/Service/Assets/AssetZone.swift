@@ -8,7 +8,7 @@ struct AssetZone: Hashable, Sendable {
     var database: DatabaseAddress
     var name: String
 
-    /// Looks a zone up by the rules of `zones/lookup`, so that the caller sees the same zones here and there.
+    /// Looks a zone up by the rules of `zones/lookup`, so that the caller sees the same zones in both.
     ///
     /// - Throws: ``ServiceError`` with ZONE_NOT_FOUND.
     init(

@@ -212,6 +212,7 @@ struct ZoneFeed {
         _ rows: [RecordRow], _ item: ChangesZone.Item, _ zone: ZoneRow
     ) throws -> [RecordResult] {
         let types = item.desiredRecordTypes.map { Set($0) }
+        let (zoneID, viewer) = (context.zoneID(zone.name), context.caller.viewer)
         return try rows.compactMap { row in
             if let types, !types.contains(row.type) { return nil }
             guard access[row.type].mayRead(row) else { return nil }
@@ -220,9 +221,9 @@ struct ZoneFeed {
                 return nil
             }
             return try RecordResult(
-                row, in: context.zoneID(zone.name), keys: item.desiredKeys,
-                numbersAsStrings: item.numbersAsStrings, tellsType: context.caller.wantsExtensions,
-                tellsCreation: item.deletionsAfterVersion != nil, viewer: context.caller.viewer)
+                row, in: zoneID, keys: item.desiredKeys, numbersAsStrings: item.numbersAsStrings,
+                tellsType: viewer.wantsExtensions, tellsCreation: item.deletionsAfterVersion != nil,
+                viewer: viewer)
         }
     }
 }

@@ -2,11 +2,11 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// Decides which requests are heavy, and where they run: large ones, and those of a sender that asked for much lately
-/// or asks for several things at once. They take turns on threads of their own (``HeavyThreads``), so that everybody
-/// else's light requests find a free thread at once.
+/// Decides which requests are heavy, and where they run: large ones, and those of a sender that asked for a lot
+/// recently or sends several at the same time. They take turns on threads of their own (``HeavyThreads``), so that the
+/// light requests of all others find a free thread immediately.
 ///
-/// What a sender asked for is counted in the unit of its rate (``EndpointRules/cost``), whether or not its rate is
+/// The requests of a sender are counted in the unit of its rate (``EndpointRules/cost``), whether or not its rate is
 /// limited.
 final class HeavyRequests: Sendable {
     typealias Sender = Throttle.Sender

@@ -70,8 +70,8 @@ final class HeavyThreads: Sendable {
     }
 
     private let world: World
-    /// Serial queues, each a thread of its own while it has work. Where processors are few, the system prefers
-    /// everybody else's threads.
+    /// Serial queues, each a thread of its own while it has work. Where processors are few, the system prefers all
+    /// other threads.
     private let queues: [DispatchQueue]
     private let state: Mutex<State>
 

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// What answering a request cost beyond what the request itself shows, in requests: the records that a query examined,
-/// the entries that were added to an index for it, the records that come under another share together with a named one.
+/// The cost of answering a request beyond what the request itself shows, in requests: the records that a query
+/// examined, the entries that were added to an index for it, the records that come under another share together with a
+/// named one.
 final class RequestWork: Sendable {
     private let total = Mutex(0.0)
 

@@ -102,7 +102,7 @@ final class LongChanges: Sendable {
         } catch {
             // The change stays in the database, and continues at the database's next use.
             state.withLock { $0.looked[store.address] = nil }
-            // A service that is stopping, and a damaged file that its requests report, need no further line.
+            // A service that is stopping, and a damaged file that its requests report, need no further log line.
             let code = (error as? StorageError)?.code
             guard code != .closed, code != .corrupt else { return false }
             settings.logger.warning(

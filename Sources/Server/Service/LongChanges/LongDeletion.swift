@@ -23,7 +23,7 @@ struct LongDeletion: Sendable {
 
     private static let separator: Character = "\n"
 
-    /// Leaves out the person when the text is not one of ours: the record is deleted all the same.
+    /// Leaves out the person when the text is not one of ours: the record is deleted anyway.
     init(text: String) {
         self.text = text
         let parts = text.split(

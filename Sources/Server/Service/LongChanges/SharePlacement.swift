@@ -3,11 +3,11 @@ import StratusStorage
 
 /// One step of moving the records of a hierarchy into its share, or out of one that ended.
 ///
-/// What holds between two steps (decision 18):
+/// Invariants between two steps (decision 18):
 /// - A record is in the same share as its parent, or is a root itself, or a row says that the children of one of its
 ///   ancestors are still to be placed.
 /// - A record that is stored as being under a shared root really is under it. The root's share decides who may see it,
-///   so nobody sees too much; participants may see too little until the last step.
+///   so no one sees too much; participants may see too little until the last step.
 ///
 /// When a record moves to another share, its children are placed after it. So it does not matter how many changes run
 /// at a time, nor what is saved, moved and deleted in the meantime.

@@ -9,7 +9,7 @@ struct ZoneRows: Sendable {
         self.change = change
     }
 
-    /// Removes some; when none are left, removes the row that says so too.
+    /// Removes some of the rows; when none are left, also removes the row of this change.
     func step(in records: inout RecordWriter, _ limits: Limits) throws {
         let isMore = try records.removeRows(ofDeleted: change.zone, limit: limits.recordsPerStep)
         if !isMore { try records.transaction.delete(change) }

@@ -8,7 +8,7 @@ import Synchronization
 package final class HeldMemory: Sendable {
     private struct State {
         var bytes = 0
-        /// What it takes beside those bytes.
+        /// The memory that it takes beside those bytes.
         var beside = 0
         var address: MemoryBudget.Share
         var user: MemoryBudget.Share?
@@ -89,7 +89,7 @@ package final class HeldMemory: Sendable {
     /// Takes bytes if there is room, else starts to wait for room.
     ///
     /// - Parameters:
-    ///   - use: What for.
+    ///   - use: What the bytes are for.
     ///   - tell: Called once when it is worth trying again.
     /// - Returns: Nil when the bytes were taken, else a closure that ends the waiting.
     package func takeOrWait(
@@ -125,7 +125,7 @@ package final class HeldMemory: Sendable {
         }
     }
 
-    /// Says what is in memory beside the bytes that are held: it leaves less for long bodies.
+    /// Sets how many bytes are in memory beside those that are held: they leave less for long bodies.
     package func setBeside(_ bytes: Int) {
         let signals = state.withLock { state in
             defer { state.beside = bytes }

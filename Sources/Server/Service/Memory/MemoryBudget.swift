@@ -7,12 +7,12 @@ import Synchronization
 ///
 /// A sender may hold as much as is still free after it: alone half of the budget, and with `n` others an equal share of
 /// it, while something stays free for the next sender. (Switches share their buffers by this dynamic threshold.) A
-/// sender that holds nothing and is alone is never refused, whatever the size.
+/// sender that holds nothing and is alone is never refused, regardless of the size.
 ///
-/// What connections and requests take beside their bytes leaves less for long bodies; never less than a third
-/// of the budget, and as much as before for everything else, so that opening connections refuses nobody.
+/// The memory that connections and requests take beside their bytes leaves less for long bodies: at least a third of
+/// the budget, and as much as before for everything else, so that opening connections causes no refusals.
 ///
-/// What holds: `heldBytes` is the sum of what each ``HeldMemory`` holds; a share exists while its sender holds bytes or
+/// Invariants: `heldBytes` is the sum of what each ``HeldMemory`` holds; a share exists while its sender holds bytes or
 /// waits for some.
 package final class MemoryBudget: Sendable {
     /// The bytes that one sender holds.
@@ -35,7 +35,7 @@ package final class MemoryBudget: Sendable {
         var tell: @Sendable () -> Void
     }
 
-    /// What bytes are taken for.
+    /// The purpose for which bytes are taken.
     package enum Use: Sendable {
         /// Work on a request that is there, and its answer.
         case work
@@ -53,13 +53,13 @@ package final class MemoryBudget: Sendable {
         var lastTicket: UInt64 = 0
     }
 
-    /// Of the budget, what connections and requests may take away from long bodies.
+    /// The fraction of the budget that connections and requests may take away from long bodies.
     private static let mostBeside = (numerator: 2, denominator: 3)
 
     /// The waiters that are to be notified of room.
     typealias Signals = [@Sendable () -> Void]
 
-    /// Waiters that are examined when room becomes free: enough for turns, too few to matter.
+    /// Waiters that are examined when room becomes free: enough to take turns, too few to cost much time.
     private static let waitersPerRelease = 16
 
     package let limitBytes: Int
@@ -72,7 +72,7 @@ package final class MemoryBudget: Sendable {
     /// Bytes that are held now.
     package var heldBytes: Int { state.withLock { $0.heldBytes } }
 
-    /// What connections and requests take beside their bytes now.
+    /// The memory that connections and requests take beside their bytes now.
     package var besideBytes: Int { state.withLock { $0.besideBytes } }
 
     /// The most that was ever held.
@@ -171,7 +171,7 @@ package final class MemoryBudget: Sendable {
         return state.withLock { release(bytes, of: shares, &$0) }
     }
 
-    /// Counts what connections and requests take beside their bytes.
+    /// Counts the memory that connections and requests take beside their bytes.
     ///
     /// - Returns: The waiters that are to be notified of room, once no lock is held.
     func changeBeside(by bytes: Int) -> Signals {

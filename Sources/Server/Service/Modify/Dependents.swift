@@ -45,7 +45,7 @@ struct Dependents {
     private let underWay: [String: Set<LongChangeRow.Kind>]
     /// The request's own claim: the records that it holds are deleted with this request.
     private let claim: String?
-    /// Answers from earlier steps, about records that nobody else can change in the meantime.
+    /// Answers from earlier steps, about records that no other request can change in the meantime.
     private let given: Answers
     /// The answers read here.
     private(set) var known = Answers()
@@ -72,7 +72,7 @@ struct Dependents {
 
     /// For a request that searches in steps for what its deletions remove.
     ///
-    /// - Throws: ``ServiceError`` when one of the zones is not there any more.
+    /// - Throws: ``ServiceError`` when one of the zones no longer exists.
     init(
         reader: any StoreReader, zoneNames: Set<String>, in context: RequestContext, claim: String,
         given: Answers, questions: Int = .max
@@ -119,7 +119,7 @@ struct Dependents {
         saving.compactMap { question, holders in
             question.dependency == .deleteSelf ? (question.target, holders) : nil
         }
-        // Sorted, so that the refusals are the same every time where a record refers to several targets.
+        // Sorted, so that the refusals are the same every time if a record refers to several targets.
         .sorted { $0.target.name < $1.target.name }
     }
 

@@ -4,9 +4,9 @@ import StratusStorage
 
 /// A request with a name (`operationID`): when it is repeated, it gets the answer that was kept.
 ///
-/// What is kept, numbers big-endian: the byte 2, a hash of 16 bytes over the request's operations, their number as four
-/// bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes. Format 3 is the byte alone: the
-/// operation was cancelled before it came.
+/// The stored bytes, with big-endian numbers: the byte 2, a hash of 16 bytes over the request's operations, their
+/// number as four bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes. Format 3 is the
+/// byte alone: the operation was cancelled before it arrived.
 struct IdempotencyRecord {
     private static let format: UInt8 = 2
     private static let formatOfCancelled: UInt8 = 3
@@ -65,9 +65,9 @@ struct IdempotencyRecord {
             user: user, device: context.caller.device, operation: prefix + operationID)
     }
 
-    /// Keeps that operations of the caller's device are never to be carried out, where that was not done already.
+    /// Notes that operations of the caller's device must never be carried out, unless they already were.
     ///
-    /// - Parameter prefixes: those of the endpoints that the operations may be of.
+    /// - Parameter prefixes: the prefixes of the endpoints to which the operations may belong.
     static func cancel(
         _ operationIDs: [String], prefixes: [String], in writer: any StoreWriter,
         _ context: RequestContext
@@ -86,7 +86,7 @@ struct IdempotencyRecord {
         }
     }
 
-    /// A signature's date may be as far ahead as behind, hence the factor 2.
+    /// A signature's date may be as far ahead as behind, therefore the factor 2.
     private static let signedSeconds = 2 * RequestSignature.windowMilliseconds / 1_000 + 60
 
     private static func digest(of operations: [Operation], _ prefix: String) -> [UInt8] {
@@ -101,11 +101,10 @@ struct IdempotencyRecord {
         return Array(SHA256.hash(data: writer.bytes).prefix(digestBytes))
     }
 
-    /// What was kept of each operation, to be read in their order; nil when nothing was.
+    /// What was kept for each operation, to be read in their order; nil when nothing was.
     ///
     /// - Throws: ``ServiceError`` when it was kept of a different request, or the operation was cancelled;
-    ///   ``ByteReader/Malformed`` when the bytes have
-    ///   another version.
+    ///   ``ByteReader/Malformed`` when the bytes have another version.
     func outcome(in reader: any StoreReader) throws -> ByteReader? {
         guard let bytes = try reader.outcome(of: key) else { return nil }
         var outcome = ByteReader(bytes)

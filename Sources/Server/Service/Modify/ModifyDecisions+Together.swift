@@ -3,7 +3,7 @@ import StratusStorage
 
 /// Decides all operations of a request together.
 ///
-/// What holds when ``decideTogether(isAtomic:reader:)`` is done, and what each refusal is for:
+/// The conditions that hold after ``decideTogether(isAtomic:reader:)``, and the refusals that ensure them:
 ///
 /// - A record that is deleted, named or by cascade, leaves no child and no VALIDATE reference to it; otherwise the
 ///   deletions that lead to it are refused.
@@ -45,7 +45,7 @@ extension ModifyDecisions {
     private mutating func decideRound(
         isAtomic: Bool, _ dependents: inout Dependents
     ) throws -> Bool {
-        // First the saves that fail whatever is deleted: no record stays because of them.
+        // First the saves that fail regardless of the deletions: no record stays because of them.
         cascade = Cascade()
         refuseDanglingSaves()
         if isAtomic { failOthers() }
@@ -177,7 +177,7 @@ extension ModifyDecisions {
         guard let old = stored.living(holder) else { return false }
         let reference = ActingReference(target: target.name, action: .deleteSelf)
         // A stored record that cannot be read counts as having none. Its reference is then a new one: beyond the limit
-        // the save is refused, and the caller learns it.
+        // the save is refused, and the caller learns of it.
         return (try? ActingReference.all(in: old.payload).contains(reference)) ?? false
     }
 

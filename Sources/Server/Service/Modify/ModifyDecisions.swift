@@ -123,7 +123,7 @@ struct ModifyDecisions {
         }
     }
 
-    /// The result where stored bytes cannot be read: this operation fails, and the others go on.
+    /// The result where stored bytes cannot be read: this operation fails, and the others continue.
     func unreadable(
         _ operation: PlannedOperation, _ sentence: String, _ error: any Error
     ) -> Decision {
@@ -241,7 +241,7 @@ struct ModifyDecisions {
 
     // MARK: Room
 
-    /// The bytes that an operation adds to the database; negative where it frees some.
+    /// The bytes that an operation adds to the database; negative if it frees some.
     func growthBytes(of index: Int) -> Int64 {
         switch decisions[index] {
         case .save(let row, _, let old): row.sizeBytes - (old?.sizeBytes ?? 0)
@@ -282,7 +282,7 @@ struct ModifyDecisions {
     var isLongDeletion: Bool { cascade.unnamedCount > context.limits.recordsPerCascade }
 
     /// The records of a zone that the request itself deletes without having been named. In a long deletion those are
-    /// only the shares, so that their participants lose access at once.
+    /// only the shares, so that their participants lose access immediately.
     func namesDeletedAtOnce(in zoneName: String) -> [String] {
         guard isLongDeletion else { return cascadedNames(in: zoneName) }
         return sharesGoing.filter {

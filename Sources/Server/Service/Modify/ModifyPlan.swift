@@ -38,7 +38,7 @@ struct ModifyPlan: Sendable {
             })
     }
 
-    /// The names of the records, also of those that the service named; empty where there is none.
+    /// The names of the records, also of those that the service named; empty if there is none.
     var recordNames: [String] {
         items.map { item in
             switch item {

@@ -107,7 +107,7 @@ struct ModifyPlanning {
             guard Names.isRecordName(name), name != key.name else {
                 throw ServiceError.invalid("A parent is another record of the zone.")
             }
-            // One that was there before, who replaces the record need not see.
+            // A caller who replaces the record need not see the parent that it had before.
             if planned.kind != .replace || stored[key]?.parent != name {
                 planned.required.append(RecordKey(zoneName: key.zoneName, name: name))
             }
@@ -215,7 +215,7 @@ struct ModifyPlanning {
     ) -> [RecordKey] {
         guard !targets.isEmpty, let row = stored[holder] else { return targets }
         // A stored record that cannot be read counts as having none: then all targets must exist. Else the save is
-        // refused, and the caller learns it.
+        // refused, and the caller learns of it.
         guard let old = try? ActingReference.all(in: row.payload) else { return targets }
         return targets.filter {
             !old.contains(ActingReference(target: $0.name, action: action))

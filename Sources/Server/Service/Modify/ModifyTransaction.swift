@@ -11,9 +11,9 @@ struct ModifyOutcome: Sendable {
     var sharing = SharingOutcome()
     /// Whether further steps follow (``LongChanges``).
     var hasLongChange = false
-    /// Records that were read because others come under a share or leave it.
+    /// Records that were read to move records into a share or out of one.
     var carriedRead = 0
-    /// About how many of them do.
+    /// About how many records are moved.
     var carriedWritten = 0
 }
 
@@ -215,7 +215,7 @@ struct StoredRecords {
         }
     }
 
-    /// Whether records of the zone are still to come under their shares.
+    /// Whether records of the zone must still be moved into their shares.
     func isPlacing(in zoneName: String) -> Bool {
         underWay[zoneName]?.contains(.placement) ?? false
     }

@@ -6,7 +6,7 @@ import StratusWire
 /// The results of a `records/modify` request, kept so that the repeated request changes nothing
 /// (``IdempotencyRecord``).
 ///
-/// Of each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure, without the
+/// For each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure, without the
 /// stored record that it may contain. The answer has the records as they are at the time of the repeated request.
 struct OperationOutcome {
     private enum Item {

@@ -9,7 +9,7 @@ extension OperationsCancel: ServedEndpoint {
         cost: { Double($0.operationIDs.count * max(1, $0.ownerRecordNames?.count ?? 0)) },
         zones: { _ in [] }, link: { _, _ in })
 
-    /// For private and shared databases: whoever saves in a public one has no cache there that decides by what it fetched.
+    /// For private and shared databases: clients of a public one have no cache there that decides by what it fetched.
     ///
     /// An operation that was carried out keeps its answer. One that was not gets an idempotency record that refuses
     /// it, in every database whose records or zones it may name, for as long as answers are kept.
@@ -38,7 +38,7 @@ extension OperationsCancel: ServedEndpoint {
         return Answer()
     }
 
-    /// Records are in the databases of their zones' owners; that the caller leaves a zone is kept in their own.
+    /// Records are in the databases of their zones' owners; that the caller leaves a zone is noted in the caller's own.
     private static func cancelShared(
         _ operationIDs: [String], of owners: Set<String>, in context: RequestContext,
         _ databases: Databases
@@ -53,7 +53,7 @@ extension OperationsCancel: ServedEndpoint {
             let view = context.viewing(owner)
             let names = zones.filter { $0.owner == owner }.map(\.name)
             try await database.store(of: owner).write { writer in
-                // Whoever can change nothing there leaves nothing there.
+                // A caller who cannot change anything there adds no rows there.
                 let canWrite = try names.contains {
                     try view.livingZone(named: $0, writer)?.rights.canWriteSomewhere ?? false
                 }

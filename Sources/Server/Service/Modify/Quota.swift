@@ -27,7 +27,7 @@ struct Quota: Sendable {
         }
     }
 
-    /// The quota of the request's database; nil where it has none of its own.
+    /// The quota of the request's database; nil if it has none of its own.
     init?(in context: RequestContext, reader: any StoreReader) throws {
         guard let address = try context.databaseAddress() else { return nil }
         self.init(

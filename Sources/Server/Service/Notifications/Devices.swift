@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// The devices that listen, and the channels to them: the courier's long polls and, where it is set up, Apple's push
+/// The devices that listen, and the channels to them: the courier's long polls and, if it is set up, Apple's push
 /// service.
 struct Devices: Sendable {
     let directory: any Directory

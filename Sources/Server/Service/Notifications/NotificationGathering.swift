@@ -2,13 +2,13 @@ import StratusRecords
 import StratusRuntime
 import Synchronization
 
-/// Limits how often devices are notified: the first notification about a zone or database is delivered at once, and
+/// Limits how often devices are notified: the first notification about a zone or database is delivered immediately, and
 /// opens a window; those about the same for the same device within the window become one, which is delivered when the
 /// window ends and opens the next.
 ///
 /// A window is ``StratusRecords/Limits/gatheringSeconds`` long. It doubles with each round of a database that has a
 /// backlog, up to ``StratusRecords/Limits/coalescingSeconds``, which is the window of devices behind Apple's push
-/// service. A query's notification is about one change, so there is nothing to gather: it is delivered at once.
+/// service. A query's notification is about one change, so there is nothing to gather: it is delivered immediately.
 final class NotificationGathering: Sendable {
     private struct Window {
         var task: Task<Void, Never>

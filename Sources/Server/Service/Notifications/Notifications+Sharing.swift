@@ -2,10 +2,8 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
-/// A participant of a zone's shares whom an event concerns.
-/// Participants are notified by their database subscriptions to the shared database, which are stored in their own
-/// private databases.
-/// the participant's own private one.
+/// A participant of a zone's shares whom an event concerns. Participants are notified by their database subscriptions
+/// to the shared database, which are stored in their own private databases.
 struct EventAudience: Sendable {
     var user: String
     /// The part of the event that the participant may know of.

@@ -8,8 +8,8 @@ import Synchronization
 /// Notifies devices of what was saved: reads the outbox after the commit, matches subscriptions, and
 /// hands notifications to the devices' channels.
 ///
-/// A notification is a hint. The events of a database are dispatched in rounds, one right after the other, so nobody's
-/// save delays another's; notifications that would reach a device too often are gathered for that device alone
+/// A notification is a hint. The events of a database are dispatched in rounds, one right after the other, so no user's
+/// save delays another's; notifications that would reach a device too often are gathered only for that device
 /// (``NotificationGathering``). A failed round is repeated after 1 s, doubled up to 60 s. Rows leave the outbox with
 /// the next save, in its transaction, or after ten quiet seconds; after a crash some are dispatched twice, with the
 /// same notification identifiers, and none is lost.
@@ -131,7 +131,7 @@ final class Notifications: Sendable {
         }
     }
 
-    /// Ends a round: the next one follows at once if there are more events, and later if this one failed.
+    /// Ends a round: the next one follows immediately if there are more events, and later if this one failed.
     private func end(
         of address: DatabaseAddress, hasFailed: Bool, isLast: Bool, backlogRounds: Int
     ) {

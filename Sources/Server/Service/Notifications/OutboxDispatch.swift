@@ -105,7 +105,7 @@ struct OutboxDispatch {
             let others = try await listeners(of: entry.user).filter {
                 event.user != entry.user || event.device != $0.clientID
             }
-            // Where nobody is notified, one that fires once has not fired.
+            // If no device is notified, a subscription that fires once has not fired.
             guard !others.isEmpty else { continue }
             if entry.subscription.firesOnce {
                 guard try await claim(entry, in: home) else { continue }
@@ -147,7 +147,7 @@ struct OutboxDispatch {
 struct Delivery: Sendable {
     var device: DeviceRow
     var payload: NotificationPayload
-    /// A repeated delivery, as a fault script wants it.
+    /// A repeated delivery, for a fault script.
     var isRepeated = false
 
     /// What two notifications with the same content for one device have in common.

@@ -56,7 +56,7 @@ public struct Push: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// 10, deliver at once, for what a person sees or hears; 5 for what wakes the app in the background.
+    /// 10, deliver immediately, for what a person sees or hears; 5 for what wakes the app in the background.
     public var priority: Int { kind == .alert ? 10 : 5 }
 }
 
@@ -64,7 +64,7 @@ public struct Push: Hashable, Sendable {
 public enum PushOutcome: Hashable, Sendable {
     /// The push service accepted the notification, which does not mean that the device has it.
     case delivered
-    /// The device token is not valid, or not any more.
+    /// The device token is not valid, or no longer valid.
     ///
     /// - Parameter sinceMilliseconds: Since when, in milliseconds since 1970; nil when unknown.
     case deviceIsGone(sinceMilliseconds: Int64?)

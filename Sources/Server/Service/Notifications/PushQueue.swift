@@ -5,7 +5,7 @@ import StratusRuntime
 import StratusStorage
 import StratusWire
 
-/// Notifications on their way to Apple's push service: a bounded queue, a bounded number at once, and retries with
+/// Notifications on their way to Apple's push service: a bounded queue, a bounded number at a time, and retries with
 /// growing pauses. Nothing waits for it.
 actor PushQueue {
     private let directory: any Directory

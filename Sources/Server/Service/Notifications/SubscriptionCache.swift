@@ -56,7 +56,7 @@ struct SubscriptionSummary: Sendable {
     private(set) var sharedEntries: [Entry] = []
     /// Whether any subscription asks about records or types rather than just about changes.
     private(set) var wantsRecords: Bool
-    /// Whether anybody is notified of changes: subscribers, or participants with subscriptions in their own databases.
+    /// Whether anyone is notified of changes: subscribers, or participants with subscriptions in their own databases.
     let wantsEvents: Bool
     private var occasions: [String: Set<SubscriptionDictionary.Occasion>] = [:]
     private var queryEntries: [String: [Entry]] = [:]
@@ -145,7 +145,7 @@ extension SubscriptionRow {
         do {
             return try subscription()
         } catch {
-            // Of bytes that are not even JSON, only the identifier is left.
+            // If the bytes are not even JSON, only the identifier is left.
             var readable =
                 (try? readWire(ReadableSubscription.self, from: body))?.subscription
                 ?? SubscriptionDictionary(subscriptionID: nil, kind: nil)

@@ -9,7 +9,7 @@ import StratusWire
 ///
 /// A query subscription fires for a record that matches after its creation or update, or before its deletion: an update
 /// that makes a record match fires, one that ends the match does not, as with CloudKit. Zone and database subscriptions
-/// that name a record type fire for changes of such records, and when a zone is deleted, whatever it held.
+/// that name a record type fire for changes of such records, and when a zone is deleted, regardless of its content.
 struct SubscriptionMatching {
     let event: OutboxEvent
     /// The database as the subscriber sees it.

@@ -75,7 +75,7 @@ private struct SubscriptionChanges {
         self.subscriber = subscriber
         stored = [:]
         for row in try writer.subscriptions(of: subscriber) {
-            // What another release wrote and this one cannot read is equal to no other subscription.
+            // A subscription of another release that this one cannot read is not equal to any other.
             stored.updateValue(try? row.subscription(), forKey: row.identifier)
             rows[row.identifier] = row
         }
@@ -120,7 +120,7 @@ private struct SubscriptionChanges {
         do {
             _ = try row.subscription()
         } catch {
-            // A subscription that could not be read again must not be stored: nobody could see what fires.
+            // A subscription that could not be read again must not be stored: no one could see what fires.
             throw ServiceError.invalid(
                 "The subscription could not be read again as it was sent; change its query.")
         }

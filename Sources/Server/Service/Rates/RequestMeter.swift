@@ -7,9 +7,9 @@ import Synchronization
 /// Counts requests: the rates of their senders, how they ended, and the bytes that they transfer. Counts nothing in a
 /// service without rate limits.
 ///
-/// A sender whose credentials were valid lately is counted apart from the strangers of the same network address, and
-/// failures count against the credentials that failed first. So a guesser, or a device whose session has ended, slows
-/// nobody else behind its address.
+/// A sender whose credentials were valid recently is counted apart from the strangers of the same network address, and
+/// failures count against the credentials that failed first. So a guesser, or a device whose session has ended, does
+/// not slow down others behind its address.
 final class RequestMeter: Sendable {
     /// How long credentials count as valid after their last success, in seconds.
     private static let goodCredentialsSeconds = 3_600.0
@@ -174,8 +174,8 @@ extension Credentials {
 
     private var networkName: String { networkAddress ?? "device " + (clientID ?? "") }
 
-    /// Identifies credentials from one network address; nil for none. The hash is seeded anew in every process, so that
-    /// nobody can arrange a collision.
+    /// Identifies credentials from one network address; nil for none. The hash has a different seed in every process,
+    /// so that no client can cause a collision.
     var key: Int? {
         guard webAuthToken != nil || apiToken != nil || signature != nil else { return nil }
         var hasher = Hasher()

@@ -2,10 +2,10 @@ import DequeModule
 import StratusRecords
 import Synchronization
 
-/// Limits how many requests run at a time, in all and per sender. The waiting ones take turns, one of each sender after
-/// the other, so a greedy client only waits for itself.
+/// Limits how many requests run at a time, in total and per sender. The waiting ones take turns, one of each sender
+/// after the other, so a greedy client only waits for itself.
 ///
-/// What holds: a sender with waiting requests is among the turns if and only if it may run one more; while a sender is
+/// Invariants: a sender with waiting requests is among the turns if and only if it may run one more; while a sender is
 /// among the turns, all places are taken.
 final class RequestQueue: Sendable {
     typealias Sender = Throttle.Sender

@@ -5,18 +5,18 @@ import Synchronization
 /// How fast each sender may ask, or move bytes: a token bucket for each.
 ///
 /// A request is admitted when its sender's bucket holds a token, and then takes as many tokens as it costs
-/// (``EndpointRules/cost``), on credit if need be, so that no body is read in vain. A sender whose requests fail in
-/// series is served at a half, a quarter … a thirty-second of the rate. Time is measured by the monotonic clock.
+/// (``EndpointRules/cost``), on credit if necessary, so that no body is read for nothing. A sender whose requests fail
+/// in series is served at a half, a quarter … a thirty-second of the rate. Time is measured by the monotonic clock.
 ///
 /// Memory is bounded: buckets that are full again carry no information and are removed first, then those that will be
 /// full soonest; a flood of new senders does not remove senders in debt.
 package final class Throttle: Sendable {
-    /// Who sends.
+    /// The kinds of senders.
     package enum Sender: Hashable, Sendable {
         case user(String, in: ContainerAddress)
-        /// A network address, or a device where there is no network.
+        /// A network address, or a device if there is no network.
         case address(String)
-        /// Senders at a network address without credentials that were valid lately.
+        /// Senders at a network address without credentials that were valid recently.
         case strangers(String)
         /// Credentials that failed, from one network address.
         case credentials(Int)

@@ -78,7 +78,7 @@ extension RecordsQuery: ServedEndpoint {
         }
         try await ask()
         func read() async throws -> (RecordSearch.Page, String?) {
-            // On a heavy thread, a long read takes nobody's place; switching to another thread would.
+            // On a heavy thread, a long read does not block other requests; switching to another thread would.
             try await store.read(context.isHeavy ? .page : .zone) { reader in
                 (
                     try search.page(
@@ -94,7 +94,7 @@ extension RecordsQuery: ServedEndpoint {
         }
         var (page, token) = try await read()
         for _ in 0..<waits where page.isWaiting {
-            // They may have been removed for another query's since.
+            // Another query's indexes may have replaced them since.
             try await ask()
             context.work.add(entriesWritten: try await stores.indexes.buildFurther(in: store))
             (page, token) = try await read()

@@ -9,7 +9,7 @@ struct Caller: Hashable, Sendable {
     /// The identifier that the device sent, or the session's.
     var device: String
 
-    /// Whether answers may have keys that are extensions of ours (decision 1).
+    /// Whether answers may have keys that are our extensions (decision 1).
     var wantsExtensions = false
 
     /// Whether answers about records include their zone's change token.
@@ -67,7 +67,7 @@ public struct Credentials: Hashable, Sendable {
     /// Where the request came from: a network address, or the part of it that identifies the network. Nil within a
     /// process.
     public var networkAddress: String?
-    /// `stratusExtensions`: our own client asks for keys that are extensions of ours.
+    /// `stratusExtensions`: our own client asks for keys that are our extensions.
     public var wantsExtensions: Bool
     /// `getCurrentSyncToken`.
     public var wantsSyncToken: Bool

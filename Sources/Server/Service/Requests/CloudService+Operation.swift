@@ -6,7 +6,7 @@ extension CloudService {
     /// Deletes a user's zone with its records, for a reason that the user's devices can see.
     ///
     /// The devices see it in `changes/database`, whose `deletionReason` is `purged` or
-    /// `encryptedDataReset`. Until somebody creates the zone again, saving into a purged one fails as
+    /// `encryptedDataReset`. Until the zone is created again, saving into a purged one fails as
     /// `userDeletedZone`.
     ///
     /// - Parameters:

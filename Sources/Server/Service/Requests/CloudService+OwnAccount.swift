@@ -56,7 +56,7 @@ extension CloudService {
         try await deleteAccount(of: account.user)
     }
 
-    /// Deletes an account with what its user has and created. Nobody can sign in from the first moment on. If the
+    /// Deletes an account with what its user has and created. Sign-ins are refused from the first moment on. If the
     /// process ends in between, the next one removes the rest.
     ///
     /// - Throws: ``ServiceError`` TRY_AGAIN_LATER where something could not be removed now.
@@ -89,13 +89,13 @@ extension CloudService {
         try await removal.removeData(of: user.recordName)
     }
 
-    /// Grants a person the making of their account's archive: one at a time, and only when the earlier ones are paid
-    /// for by the sender's rate.
+    /// Permits a person to make their account's archive: one at a time, and only when the sender's rate has paid for
+    /// the earlier ones.
     ///
     /// - Throws: ``SignInRefusal``.
     package func beginArchive(of account: OwnAccount) throws(SignInRefusal) -> ArchiveTurn {
         let name = account.user.recordName
-        // The same sender in whichever container the account is used.
+        // The same sender for every container in which the account is used.
         let sender = Throttle.Sender.user(
             name, in: ContainerAddress(container: "", environment: .production))
         do {

@@ -50,8 +50,8 @@ public final class CloudService: Sendable {
             })
     }
 
-    /// Sets the handler for a storage error that only an operator can cure and that affects every request: the folder
-    /// cannot be written, or the directory is damaged. The service should then stop with the error's sentence.
+    /// Sets the handler for a storage error that only an operator can resolve and that affects every request: the
+    /// folder cannot be written, or the directory is damaged. The service should then stop with the error's sentence.
     public func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         components.errors.onFatalStorageError(handler)
     }

@@ -2,6 +2,6 @@
 public enum EndpointAccess: Hashable, Sendable {
     /// An API token is enough to read the public database.
     case read
-    /// A user, whichever the database.
+    /// A user, for every database.
     case user
 }

@@ -1,4 +1,4 @@
-/// Whether a request may come again, and the caller with it.
+/// Whether a request may be repeated, and whether its caller's session continues.
 public enum EndpointEffect: Hashable, Sendable {
     /// A signed request may be repeated: it only reads, or its first outcome is known.
     case idempotent

@@ -17,7 +17,7 @@ final class ErrorTranslation: Sendable {
         self.logger = logger
     }
 
-    /// Sets the handler for errors of the store that only an operator can cure.
+    /// Sets the handler for errors of the store that only an operator can resolve.
     func onFatalStorageError(_ handler: @escaping @Sendable (StorageError) -> Void) {
         fatalErrorHandler.withLock { $0 = handler }
     }
@@ -46,8 +46,8 @@ final class ErrorTranslation: Sendable {
     var isStopped: Bool { hasStopped.load(ordering: .relaxed) }
 
     private func refusal(for error: StorageError) -> ServiceError {
-        // An overloaded store needs no person, and the storage itself has logged once what is wrong with a file or the
-        // disk.
+        // An overloaded store needs no operator, and the storage itself has logged once what is wrong with a file or
+        // the disk.
         let row = error.damagedRow.map {
             "\($0.kind) \($0.zone.map { $0 + "/" } ?? "")\($0.name)"
         }

@@ -138,7 +138,7 @@ public struct RequestContext: Sendable {
 
     /// The owner's name in the zone identifiers of answers.
     ///
-    /// In the public database it is `__defaultOwner__` for everybody, as in the framework.
+    /// In the public database it is `__defaultOwner__` for everyone, as in the framework.
     var zoneOwner: String {
         switch scope {
         case .private: caller.userRecordName ?? ZoneID.currentUserName
@@ -163,14 +163,14 @@ public struct RequestContext: Sendable {
         return zoneID.zoneName
     }
 
-    /// Whether a zone identifier's owner means the caller or, in the public database, everybody.
+    /// Whether a zone identifier's owner means the caller or, in the public database, everyone.
     func isOwner(_ name: String?) -> Bool {
         guard let name, name != ZoneID.currentUserName else { return true }
         if scope == .shared { return name == viewedOwner }
         return name == caller.userRecordName || scope == .public && name == "_defaultOwner"
     }
 
-    // MARK: The token of who asks with `getCurrentSyncToken`
+    // MARK: The token for callers who send `getCurrentSyncToken`
 
     /// A zone's change token in this snapshot; nil for a zone without a change feed, and for callers who did not ask
     /// for it.

@@ -53,7 +53,7 @@ final class RequestPipeline: Sendable {
         if cost > 0 { charge(sender, cost) }
     }
 
-    /// The endpoint's answer, with addresses for the assets of its records; a failure gets them likewise.
+    /// The endpoint's answer, with addresses for the assets of its records, also in failures.
     func answer<E: ServedEndpoint>(
         _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) async throws -> E.Answer {
@@ -94,6 +94,6 @@ final class RequestPipeline: Sendable {
 }
 
 extension Limits {
-    /// The cost of receiving or sending so many bytes, in requests.
+    /// The cost of receiving or sending this many bytes, in requests.
     func cost(ofBytes bytes: Int) -> Double { Double(bytes / max(1, bytesCountedAsRequest)) }
 }

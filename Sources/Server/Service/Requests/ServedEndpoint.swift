@@ -32,7 +32,7 @@ public struct EndpointCall<E: ServedEndpoint>: Sendable {
 public struct EndpointRules<E: ServedEndpoint>: Sendable {
     /// Whether an API token is enough for the public database, or the endpoint always needs a user.
     let access: EndpointAccess
-    /// What the endpoint leaves behind.
+    /// Whether requests may be repeated, and whether the session continues.
     let effect: EndpointEffect
     /// What a request costs its sender, in requests, in addition to itself.
     ///

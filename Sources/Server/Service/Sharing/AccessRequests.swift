@@ -20,7 +20,7 @@ struct AccessRequests: Hashable, Sendable {
 
     /// Adds a request.
     ///
-    /// A blocked person gets the same answer as everybody else, and so does not learn of the block.
+    /// A blocked person gets the same answer as everyone else, and so does not learn of the block.
     ///
     /// - Returns: Whether anything changed: one person has one request.
     /// - Throws: ``ServiceError`` when the share takes no requests, or has too many.

@@ -121,8 +121,8 @@ extension RecordSharing.Share {
 
     /// The share as a caller sees it.
     ///
-    /// Its owner and administrators see everything; other participants see who takes part, without anybody's addresses
-    /// but their own; everybody else sees the owner only.
+    /// Its owner and administrators see everything; other participants see who takes part, without any addresses but
+    /// their own; everyone else sees only the owner.
     func dictionary(for viewer: RecordViewer) -> ShareDictionary {
         dictionary(
             as: viewer.userRecordName.flatMap { name in

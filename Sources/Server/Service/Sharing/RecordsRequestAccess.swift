@@ -10,7 +10,7 @@ extension RecordsRequestAccess: ServedEndpoint {
     /// Asks the owners of shares for access. Asking twice has the same effect as once.
     ///
     /// An unknown link and one to a share that takes no requests are the same NOT_FOUND. A person who may join already
-    /// gets an error that says so: resolving the link shows no less.
+    /// gets an error that says so: resolving the link shows that too.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
             try await call.context.followLinks(of: call.request, with: call.components) {

@@ -172,7 +172,7 @@ struct ShareChanges {
         addresses(of: participant.userIdentity)
     }
 
-    /// The addresses by which people are told apart.
+    /// The addresses by which people are distinguished.
     static func addresses(of identity: UserIdentityDictionary) -> [String] {
         [
             identity.userRecordName.map { "user " + $0 },
@@ -246,7 +246,7 @@ extension RecordSharing.Share {
         }
         accessRequests.remove(person.userRecordName)
         dictionary.status = .accepted
-        // The owner keeps seeing the address by which the person was found. A one-time invitation is used up: nobody
+        // The owner keeps seeing the address by which the person was found. A one-time invitation is used up: no one
         // else can use it.
         dictionary.userIdentity.userRecordName = person.userRecordName
         dictionary.userIdentity.takeName(of: person)

@@ -8,7 +8,7 @@ struct SharingConsequences {
     var touched: [String: [RecordWrite]] = [:]
     /// By zone: records whose children move to another share in steps after the request.
     var later: [String: [String]] = [:]
-    /// By zone: the roots that stay shared, and that records leave which are moved in steps.
+    /// By zone: the roots that stay shared, and that some records leave, which are moved in steps.
     var left: [String: Set<String>] = [:]
     /// By zone: shares that are deleted, named or not.
     var ended: [String: [RecordRow]] = [:]
@@ -251,7 +251,7 @@ extension ModifyDecisions {
         return consequences
     }
 
-    /// A root and its share have the same link: the root's own, where it has one.
+    /// A root and its share have the same link: the root's own, if it has one.
     private func shortGUID(ofRoot root: String, _ tree: inout ShareTree) throws -> String? {
         if !tree.ended.contains(root), let row = try tree.saved[root] ?? tree.record(root),
             let shortGUID = try RecordSharing(row).shortGUID
@@ -331,7 +331,7 @@ extension ModifyDecisions {
             switch decision {
             case .save where isTakenAlong(index): break
             case .save(let row, _, _) where !row.sharing.isEmpty && !unused.isEmpty:
-                // Never fails: the row was written just now. If it did, its link could not be told from unused ones.
+                // Never fails: the row was written just now. If it did, its link would look like an unused one.
                 guard let sharing = try? RecordSharing(row) else { return SharingOutcome() }
                 if let shortGUID = sharing.shortGUID { unused.remove(shortGUID) }
             case .delete(_, let old) where !old.sharing.isEmpty:

@@ -53,7 +53,7 @@ struct ShareEvent: Hashable, Sendable {
         }
     }
 
-    /// Adds the event to the outbox, unless it concerns nobody.
+    /// Adds the event to the outbox, unless it concerns no one.
     mutating func enqueue(after writer: any StoreWriter, _ zone: ZoneRow) throws {
         let after = Set(try writer.audience(of: zone.key))
         affected = Set(audience.symmetricDifference(after).map(\.user))

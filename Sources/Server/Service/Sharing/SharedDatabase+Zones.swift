@@ -97,8 +97,8 @@ extension ZonesModify {
         return Answer(try await telling(results, in: database, stores))
     }
 
-    /// Adds the token that the caller's shared database has without the zones that were left: by it their device finds
-    /// out if a restore loses that they left.
+    /// Adds the token that the caller's shared database has without the zones that were left: with it, the caller's
+    /// device detects that a restore has undone the leaving.
     private static func telling(
         _ results: [ZoneResult], in database: SharedDatabase, _ stores: RecordsModify.Stores
     ) async throws -> [ZoneResult] {

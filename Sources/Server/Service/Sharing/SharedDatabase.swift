@@ -83,7 +83,7 @@ struct SharedDatabase: Sendable {
 
     // MARK: What changed
 
-    /// Compares every zone with its last state, and stores which of them changed in the view, came or went.
+    /// Compares every zone with its last state, and stores which of them changed in the view, appeared or disappeared.
     ///
     /// - Returns: The zones after a database version, and the version up to which the list is complete.
     func changes(after version: Int64) async throws -> (zones: [SharedZoneRow], version: Int64) {
@@ -105,7 +105,7 @@ struct SharedDatabase: Sendable {
         }
     }
 
-    /// The states that differ from what was last seen; a zone that came back in the meantime is left out.
+    /// The states that differ from what was last seen; a zone that changed again in the meantime is left out.
     private static func outdated(
         _ states: [SharedZoneRow], in reader: any StoreReader
     ) throws -> [SharedZoneRow] {

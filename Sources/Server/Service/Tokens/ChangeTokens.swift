@@ -60,7 +60,7 @@ struct ChangeTokens {
             token.database == database
         else { throw ServiceError.unknownChangeToken }
         guard token.zone == zone.key.rawValue else {
-            // A zone keeps its key for ever, so the token's zone of this name was lost together with its history.
+            // A zone keeps its key forever, so the token's zone of this name was lost together with its history.
             var error = ServiceError.unknownChangeToken
             error.lastIntactVersion = 0
             throw error
@@ -146,7 +146,7 @@ struct ChangeTokens {
             if common != known.version { lost = min(lost ?? common, common) }
         }
         guard let lost else { return token }
-        // Not later than the token: which zones were deleted after it the device does not know, and asks for.
+        // Not later than the token: the device does not know which zones were deleted after it, and asks for them.
         throw ServiceError.expiredChangeToken(lastIntactVersion: min(token?.version ?? lost, lost))
     }
 

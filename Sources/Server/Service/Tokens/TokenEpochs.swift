@@ -25,7 +25,7 @@ struct TokenEpochs: Hashable {
         }
     }
 
-    /// How many earlier epochs a token names: up to so many starts of a service may lie between the copy of a folder
+    /// How many earlier epochs a token names: up to this many starts of a service may lie between the copy of a folder
     /// and the token if the point where the two diverged is to be found.
     static let ancestors = 16
 

@@ -52,7 +52,7 @@ struct TokenSigner: Sendable {
         return isSigned ? Array(bytes) : nil
     }
 
-    /// Encrypts the bytes, so that nobody else can read them either: AES-GCM with a key of the purpose.
+    /// Encrypts the bytes, so that no one else can read them either: AES-GCM with a key of the purpose.
     ///
     /// The nonce is the bytes' own code: equal bytes give equal texts, and different bytes share a nonce no more often
     /// than random ones would.
@@ -64,7 +64,7 @@ struct TokenSigner: Sendable {
 
     /// The bytes that were encrypted; nil when this service did not encrypt them, or they were changed.
     func revealed(_ concealed: [UInt8], for purpose: Purpose) -> [UInt8]? {
-        // Whatever the failure, this service did not make the text: the caller treats it as a foreign one.
+        // With any failure, this service did not make the text: the caller treats it as a foreign one.
         guard let box = try? AES.GCM.SealedBox(combined: concealed),
             let bytes = try? AES.GCM.open(box, using: concealingKey(for: purpose))
         else { return nil }

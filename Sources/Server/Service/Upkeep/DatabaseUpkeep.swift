@@ -17,7 +17,7 @@ struct DatabaseUpkeep: Sendable {
         }
     }
 
-    /// Purges tombstones, whatever share of the rows they are.
+    /// Purges tombstones, regardless of their share of the rows.
     ///
     /// - Returns: the number of purged tombstones.
     /// - Throws: after all others are done, the error of a damaged one.

@@ -14,7 +14,7 @@ extension Doctor {
     /// Needs exclusive access to the folder.
     ///
     /// - Parameters:
-    ///   - dropsDamaged: Whether rows whose checksum does not match are given up. A record leaves a tombstone, so that
+    ///   - dropsDamaged: Whether rows whose checksum does not match are dropped. A record leaves a tombstone, so that
     ///     the changes of its zone can be fetched again, and devices that had the record delete it.
     ///   - world: The source of the tombstones' times.
     /// - Returns: What is still wrong, and what was done.
@@ -52,11 +52,11 @@ extension Doctor {
         package var diagnosis: Diagnosis
         /// The paths of the databases that were rebuilt.
         package var rebuilt: [String] = []
-        /// The damaged rows that were given up, each with the path of its database.
+        /// The damaged rows that were dropped, each with the path of its database.
         package var dropped: [String] = []
     }
 
-    /// The contents of these records cannot be read, so nobody is notified; devices see the deletions in the changes of
+    /// The contents of these records cannot be read, so no one is notified; devices see the deletions in the changes of
     /// the zones.
     private static func leaveTombstones(
         of records: [RecordRow], in rows: any RecordTransaction, _ nowMilliseconds: Int64
@@ -79,7 +79,7 @@ extension Doctor {
 }
 
 extension RecordAuthor {
-    /// The author of a repair: no user and no device, and nobody is notified.
+    /// The author of a repair: no user and no device, and no one is notified.
     fileprivate static var doctor: RecordAuthor {
         RecordAuthor(
             user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),

@@ -123,7 +123,7 @@ private struct StoredContents {
             do {
                 _ = try row.subscription()
             } catch {
-                // The finding says all there is to say: the subscription cannot be read.
+                // The finding itself says that the subscription cannot be read.
                 report("A subscription can be read.", row.identifier)
             }
         }
@@ -131,7 +131,7 @@ private struct StoredContents {
             do {
                 if ShareEvent(bytes: row.body) == nil { _ = try OutboxEvent(bytes: row.body) }
             } catch {
-                // The finding says all there is to say: the event cannot be read.
+                // The finding itself says that the event cannot be read.
                 report("An event of the outbox can be read.", "\(row.identifier)")
             }
         }
@@ -149,7 +149,7 @@ private struct StoredContents {
                 report("Shares, and no other records, have the data of a share.", row.name)
             }
         } catch {
-            // The finding says all there is to say: the sharing data cannot be read.
+            // The finding itself says that the sharing data cannot be read.
             report("The sharing data of a record can be read.", row.name)
         }
         // The service creates these two types itself; a user's record has its type before any field of it.
@@ -161,7 +161,7 @@ private struct StoredContents {
         do {
             fields = try RecordFields.encoded(row.payload).values()
         } catch {
-            // The finding says all there is to say: the fields cannot be read.
+            // The finding itself says that the fields cannot be read.
             return report("A record's fields can be read.", row.name)
         }
         if try !indexes.hasEntries(of: row, in: reader) {

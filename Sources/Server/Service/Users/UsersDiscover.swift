@@ -7,7 +7,7 @@ extension UsersDiscover: ServedEndpoint {
         access: .user, effect: .idempotent,
         cost: { Double($0.lookupInfos.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
-    /// An identity without a name only means that nobody was found: there may be no such user, or one who did not agree
+    /// An identity without a name only means that no one was found: there may be no such user, or one who did not agree
     /// to be found in this container.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         try call.context.checkCount(call.request.lookupInfos.count)
@@ -35,7 +35,7 @@ extension RequestContext {
         } else if let address = info.emailAddress.flatMap(Accounts.normalised(emailAddress:)) {
             user = try await directory.user(verifiedEmailAddress: address)
         }
-        // Read whether or not there is such a user, so that the time does not tell.
+        // Read whether or not there is such a user, so that the time does not show it.
         let isDiscoverable = try await directory.isDiscoverable(
             user?.recordName ?? "", in: address)
         guard let user, !user.isDisabled, isDiscoverable || user.recordName == caller.userRecordName

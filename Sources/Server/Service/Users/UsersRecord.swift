@@ -3,7 +3,7 @@ import StratusStorage
 
 /// The record of the type `Users` that every user has in the public and in the private database of every container, in
 /// the default zone and named like the user: two records with fields of their own. The service creates each at its
-/// first use. Only its user can change it, and nobody can create or delete one.
+/// first use. Only its user can change it, and no one can create or delete one.
 enum UsersRecord {
     static let type = "Users"
 

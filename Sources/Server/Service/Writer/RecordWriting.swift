@@ -45,7 +45,7 @@ struct RecordWriting: Sendable {
         notifications.dispatch(store)
     }
 
-    /// Removes the oldest tombstones of a zone. It is no user's change, and nobody is notified.
+    /// Removes the oldest tombstones of a zone. No user makes this change, and no one is notified.
     ///
     /// - Returns: the number of removed tombstones.
     static func purgeTombstones(

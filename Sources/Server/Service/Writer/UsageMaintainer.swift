@@ -2,8 +2,8 @@ import StratusStorage
 
 /// The size of the living records in bytes, as quotas count it (``RecordUsage``).
 ///
-/// This maintainer does nothing: triggers on the table of records keep the sum, whichever statement changes a row. It
-/// is in the list so that nobody looks for it in vain.
+/// This maintainer does nothing: triggers on the table of records keep the sum, regardless of which statement changes a
+/// row. It is listed so that readers find it here.
 struct UsageMaintainer: RecordMaintainer {
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 

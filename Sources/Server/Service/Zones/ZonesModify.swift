@@ -67,7 +67,7 @@ extension ZonesModify: ServedEndpoint {
         return answer
     }
 
-    /// Of the keys of idempotency records, in the private and in the shared database.
+    /// The prefix of the keys of idempotency records, in the private and in the shared database.
     static let prefix = "zones/"
     static let sharedPrefix = "sharedZones/"
 
@@ -138,7 +138,7 @@ private struct ZoneChanges {
         }
     }
 
-    /// By Apple's page of the scope: a request is refused when it names another scope than the zone has, or none
+    /// By Apple's page about the scope: a request is refused when it names another scope than the zone has, or none
     /// because its client knows no scopes.
     private func create(
         _ name: String, _ scope: ZoneEncryptionScope, in records: inout RecordWriter
@@ -160,8 +160,8 @@ private struct ZoneChanges {
         return try records.create(name, encryptionScope: scope)
     }
 
-    /// - Parameter generation: of the zone that is meant; nil is the one there is. After a restore it may be later than the
-    ///   generation of the same zone.
+    /// - Parameter generation: the generation of the zone that is meant; nil for the current zone. After a restore it
+    ///   may be later than the generation of the same zone.
     private mutating func delete(
         _ name: String, _ generation: Int64?, in records: inout RecordWriter
     ) throws {

@@ -5,7 +5,7 @@ import StratusWire
 /// The results of a `zones/modify` request, kept so that the repeated request changes nothing (``IdempotencyRecord``):
 /// a repeated deletion must not delete a zone that was created since.
 ///
-/// Of each operation: the byte 0 for a success, 1 and the item's JSON for a failure. The answer has the zones as they
+/// For each operation: the byte 0 for a success, 1 and the item's JSON for a failure. The answer has the zones as they
 /// are at the time of the repeated request.
 struct ZonesOutcome {
     /// One per operation; nil is a success.

@@ -64,10 +64,10 @@ extension FileBlobStore {
         }
     }
 
-    /// Identifies the boot of the machine; a constant where the system does not tell.
+    /// Identifies the boot of the machine; a constant where the system does not report it.
     private static let boot: String = {
         let path = "/proc/sys/kernel/random/boot_id"
-        // Only Linux has this file; elsewhere files of earlier boots cannot be told apart.
+        // Only Linux has this file; elsewhere files of earlier boots cannot be distinguished.
         let text = try? String(contentsOfFile: path, encoding: .utf8)
         return text.map { String($0.prefix(8)) } ?? "0"
     }()

@@ -118,7 +118,7 @@ final class FileBlobWriter: BlobWriter {
             do {
                 try writeBack(bytes.count, of: file)
             } catch {
-                // What is in the file cannot be gone on with: some of it is not on the disk.
+                // Writing cannot continue in this file: some of its bytes are not on the disk.
                 remove()
                 throw error
             }
@@ -130,7 +130,7 @@ final class FileBlobWriter: BlobWriter {
     /// Writes the newest bytes to the disk, a piece at a time. Otherwise other databases' commits would wait for
     /// all of them, since the files of a file system share its journal.
     ///
-    /// - Throws: ``StorageError`` when the disk did not take them. A later `fsync` would not say so.
+    /// - Throws: ``StorageError`` when the disk did not take them. A later `fsync` would not report that.
     private func writeBack(_ count: Int, of file: Int32) throws {
         let end = Int64(lseek(file, 0, SEEK_CUR))
         var start = end - Int64(count)

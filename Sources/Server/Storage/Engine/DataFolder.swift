@@ -36,7 +36,7 @@ final class DataFolder: Sendable {
         self.path = path
         try Self.makeFolder(path)
         try Self.checkRights(path)
-        // The lock closes its files itself, once, whatever fails below.
+        // The lock closes its files itself, once, even if something below fails.
         lock = Mutex(isLocked ? try FolderLock(path) : nil)
         completedRestore = isLocked ? try FolderExchange(path).complete() : false
         try Self.checkFormat(path + "/format")
@@ -56,7 +56,8 @@ final class DataFolder: Sendable {
     func file(for address: DatabaseAddress) throws -> String {
         let file = Self.path(of: address, in: path)
         if access(file, F_OK) != 0 {
-            // One at a time: who finds a folder that another is making would not wait until it is on the disk.
+            // One at a time: a caller that finds a folder which another is making would not wait until it is on the
+            // disk.
             try foldersBeingMade.withLock { _ in
                 try Self.makeFolder(Self.folder(of: address.containerAddress, in: path))
             }

@@ -34,8 +34,8 @@ final class DiskReserve: Sendable {
 
     /// - Parameters:
     ///   - freeBytes: What a process may still write; if nil, the system is asked.
-    ///   - takes: Whether there is room for a new file of so many bytes, which a quota may refuse although the disk has
-    ///     room; if nil, it is tried.
+    ///   - takes: Whether there is room for a new file of this many bytes, which a quota may refuse although the disk
+    ///     has room; if nil, it is tried.
     init(
         folder: String, bytes: Int64, freeBytes: (@Sendable () -> Int64)? = nil,
         takes: (@Sendable (Int64) -> Bool)? = nil, logger: Logger
@@ -138,7 +138,7 @@ final class DiskReserve: Sendable {
 
     private static func freeBytes(in folder: String) -> Int64 {
         var status = statvfs()
-        // If the system does not tell, a write will.
+        // If the system does not report it, a write will.
         guard statvfs(folder, &status) == 0 else { return .max }
         return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
     }

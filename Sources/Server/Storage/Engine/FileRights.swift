@@ -1,6 +1,6 @@
 import Foundation
 
-/// The rights on the files of the data folder: only the service's user may read and write them, whatever the umask.
+/// The rights on the files of the data folder: only the service's user may read and write them, with any umask.
 enum FileRights {
     private static let file: mode_t = 0o600
     private static let folder: mode_t = 0o700

@@ -47,7 +47,7 @@ package final class FolderLock: Sendable {
             close(file)
             throw StorageError.translating(errno: code, path: name)
         }
-        // A lock on a file that was unlinked in the meantime excludes nobody.
+        // A lock on a file that was unlinked in the meantime excludes no process.
         var opened = stat()
         var named = stat()
         guard fstat(file, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino,

@@ -9,7 +9,6 @@ import StratusRuntime
 /// The checks are those of ``SQLiteStorageEngine/check()``: SQLite's own check of pages and indexes, the checksums of
 /// rows, and the invariants between tables; then the caller's check of the stored bytes. Each database is read in one
 /// snapshot.
-/// the caller knows it. Each database is read in one snapshot.
 package struct FolderScrub: Sendable {
     /// The least duration of a round.
     static let roundSeconds: Double = 7 * 24 * 3600

@@ -28,14 +28,14 @@ package enum SQLiteCopy {
             let mark = try HighWaterMark.existing(at: HighWaterMark.path(ofDatabase: source))
             let original = try DatabaseQueue(path: source, configuration: configuration)
             let copy = try DatabaseQueue(path: destination)
-            // All pages in one step are one snapshot, whatever is written in the meantime.
+            // All pages in one step are one snapshot, regardless of writes in the meantime.
             try original.backup(to: copy)
             try original.close()
             let isWhole = try copy.read { database in
                 try mark?.check(stampedBy: database)
                 return try String.fetchOne(database, sql: "PRAGMA quick_check(1)") == "ok"
             }
-            // The journal mode was copied with the pages; a file that nobody writes needs no log.
+            // The journal mode was copied with the pages; a file that is not written needs no log.
             try copy.close()
             for suffix in ["-wal", "-shm"] where unlink(destination + suffix) != 0 {
                 guard errno == ENOENT else {

@@ -75,8 +75,8 @@ public final class SQLiteStorageEngine: StorageEngine {
                 try MemoryPlacement(world: world, spares: spares), world: world,
                 logger: Logger(label: "stratus.storage"))
         } catch {
-            // There is no disk that could be full and no file that could be damaged: like Swift itself without memory,
-            // this cannot go on.
+            // There is no disk that could be full and no file that could be damaged: as when Swift itself has no
+            // memory, the process cannot continue.
             preconditionFailure("SQLite could not make a database in memory: \(error)")
         }
     }

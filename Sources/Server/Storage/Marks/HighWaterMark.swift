@@ -7,8 +7,8 @@ import Foundation
 /// low. It is never higher than what is durable, so a database that has fewer commits has lost some.
 ///
 /// The file has 64 bytes: 16 that name the format, the database's identifier, the commits, and zeros. Several processes
-/// may raise it, each while it has the file's lock. No descriptor stays open, and the file is not mapped: if somebody
-/// truncates a mapped file, the process that touches it is killed.
+/// may raise it, each while it has the file's lock. No descriptor stays open, and the file is not mapped: if a mapped
+/// file is truncated, the process that touches it is killed.
 struct HighWaterMark: Hashable, Sendable {
     static let fileEnding = ".mark"
 

@@ -4,7 +4,7 @@ import StratusSQLite
 /// The checksum of a stored row: CRC-32C over its values in the order of their columns.
 ///
 /// Texts and bytes are preceded by their length, so that two different rows never give the same input. It detects
-/// errors of a disk or a cable; it does not protect against somebody who can write the file.
+/// errors of a disk or a cable; it does not protect against anyone who can write the file.
 struct RowChecksum {
     /// Stands for a missing checksum; no checksum is as large.
     static let none: Int64 = 1 << 40

@@ -16,7 +16,7 @@ public protocol AccountDirectory: Sendable {
     func user(verifiedEmailAddress: String) async throws -> UserRow?
     /// The users whose accounts are being deleted, by record name.
     func usersBeingRemoved() async throws -> [UserRow]
-    /// Replaces what is stored of a user but the names.
+    /// Replaces everything that is stored of a user except the names.
     ///
     /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
     func update(_ user: UserRow) async throws -> Bool

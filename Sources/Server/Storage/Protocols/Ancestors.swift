@@ -1,6 +1,6 @@
 /// A state of a record that a later change replaced.
 ///
-/// What does not change while a record lives is not kept here: its name, type, creator and creation.
+/// It does not include what never changes while a record lives: its name, type, creator and creation.
 public struct AncestorRow: Hashable, Sendable {
     /// The zone that the record is in.
     public var zone: ZoneRow.Key

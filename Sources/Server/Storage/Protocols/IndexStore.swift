@@ -21,7 +21,7 @@ public protocol IndexReader {
         limit: Int
     ) throws -> Int
 
-    /// The records of a zone by name after `name`, tombstones included, whatever their type.
+    /// The records of a zone by name after `name`, tombstones included, of any type.
     ///
     /// The stretch ends at `limit` records, or where their payloads have that many bytes.
     func records(
@@ -29,7 +29,7 @@ public protocol IndexReader {
     ) throws -> [RecordRow]
 
     /// The living records of a zone that a user created (with nil, all), by name after `name`. Reads `limit` records,
-    /// whoever created them, but not their fields.
+    /// by any creator, but not their fields.
     func names(
         madeBy creator: String?, in zone: ZoneRow.Key, after name: String, limit: Int
     ) throws -> CreatedNames

@@ -99,7 +99,7 @@ public protocol StoreReader:
     /// The records of these names, tombstones included; without those that do not exist.
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow]
 
-    /// The changes of a zone after a cursor, oldest first; each record once, as it is now.
+    /// The changes of a zone after a cursor, oldest first; each record once, in its current state.
     ///
     /// The page ends at `limit` records, or when their payloads have that many bytes. It is longer if it would end
     /// inside a request's batch and the cursor wants whole ones. The work depends on what changed after the cursor, not
@@ -129,7 +129,7 @@ public protocol StoreReader:
 }
 
 extension StoreReader {
-    /// The changes of a zone after a cursor, whatever their size.
+    /// The changes of a zone after a cursor, of any size.
     public func changes(
         in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int
     ) throws -> ChangePage {

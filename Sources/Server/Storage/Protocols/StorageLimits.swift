@@ -5,8 +5,8 @@
 /// limits.openDatabases = 256  // each takes three to seven file descriptors
 /// ```
 public struct StorageLimits: Hashable, Sendable {
-    /// Database files kept open at once; the least recently used are closed when another is opened. Those in use are
-    /// never closed, so there may be more for a while.
+    /// Database files kept open at the same time; the least recently used are closed when another is opened. Those in
+    /// use are never closed, so there may be more for a while.
     public var openDatabases = 64
     /// The least value for a service, however few descriptors there are; tests use less.
     package static let leastOpenDatabases = 16
@@ -27,7 +27,7 @@ public struct StorageLimits: Hashable, Sendable {
     /// database file by another connection: 4 MB.
     public var logPagesBeforeCheckpoint = 1_000
 
-    /// Pages in the log after which the writer moves them itself before it goes on: 64 MB.
+    /// Pages in the log after which the writer moves them itself before it continues: 64 MB.
     public var logPagesBeforeForcedCheckpoint = 16_000
 
     /// Room that is kept for a full disk, so that deleting and reading still work; 0 keeps none. On a small disk it is

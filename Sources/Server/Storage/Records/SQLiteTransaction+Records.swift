@@ -177,7 +177,7 @@ extension SQLiteTransaction {
 }
 
 extension SQLStatement {
-    /// Reads records until their payloads have so many bytes.
+    /// Reads records until their payloads have this many bytes.
     func records(
         of transaction: SQLiteTransaction, untilBytes payloadBytes: Int
     ) throws -> [RecordRow] {

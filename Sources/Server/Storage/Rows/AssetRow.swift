@@ -2,7 +2,7 @@
 public struct AssetRow: Hashable, Sendable {
     /// The blob that has the asset's bytes.
     public var blob: BlobName
-    /// The size of the content, whatever the number of records that hold it.
+    /// The size of the content, regardless of how many records hold it.
     public var sizeBytes: Int64
     /// The records that hold it.
     public var references: Int64

@@ -147,7 +147,7 @@ public struct ChangeCursor: Hashable, Sendable {
 
 /// A page of a zone's changes.
 public struct ChangePage: Hashable, Sendable {
-    /// The changed records, tombstones included, the oldest change first. Each is there once, as it is now.
+    /// The changed records, tombstones included, the oldest change first. Each is there once, in its current state.
     public var rows: [RecordRow]
     /// The position after this page: the last row's version, or on the last page the zone's own version,
     /// read in the same snapshot.

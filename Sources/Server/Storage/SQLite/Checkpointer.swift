@@ -106,11 +106,11 @@ final class Checkpointer: Sendable {
     }
 
     /// Moves the log's pages on a connection of its own. GRDB would read the schema for it, which costs as much as
-    /// several saves, and a checkpoint needs none of it. The connection's settings are SQLite's defaults; `synchronous` decides nothing here, as a
-    /// checkpoint synchronises log and file with NORMAL as well.
+    /// several saves, and a checkpoint needs none of it. The connection's settings are SQLite's defaults; `synchronous`
+    /// has no effect here, as a checkpoint synchronises log and file with NORMAL as well.
     ///
-    /// No result is looked at: whatever failed, nothing is lost, and it is tried again when the writer is next idle, as
-    /// in ``writerContinues(_:)``.
+    /// No result is checked: if something failed, nothing is lost, and it is tried again when the writer is next idle,
+    /// as in ``writerContinues(_:)``.
     private func checkpointBesideWriter() {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }

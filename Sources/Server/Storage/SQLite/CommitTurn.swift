@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Lets commits of databases go before the writing of blobs.
+/// Gives commits of databases priority over the writing of blobs.
 ///
-/// A commit waits several times for the disk, each time behind whatever the disk was given before. So a blob is
+/// A commit waits several times for the disk, each time behind all that the disk was given before. So a blob is
 /// written in small pieces, and none begins while a commit is under way.
 enum CommitTurn {
     private struct State {
@@ -13,7 +13,7 @@ enum CommitTurn {
     }
 
     private static let state = Mutex(State())
-    /// Two milliseconds for a piece: uploads go on, more slowly, beside commits without end.
+    /// Two milliseconds for a piece: uploads continue, more slowly, beside endless commits.
     private static let mostMilliseconds = 2
 
     static func commit(_ body: () throws -> Void) rethrows {

@@ -1,8 +1,8 @@
 import Foundation
 import StratusRecords
 
-/// The databases that are refused because their own files are damaged, and when each is tried again: at once when its
-/// file has changed, otherwise after a while.
+/// The databases that are refused because their own files are damaged, and when each is tried again: immediately when
+/// its file has changed, otherwise after a while.
 struct DamagedDatabases {
     /// The system's data about a database's files, which change when a file is repaired or replaced.
     struct Files: Hashable, Sendable {

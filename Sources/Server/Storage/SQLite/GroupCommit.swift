@@ -155,7 +155,7 @@ final class GroupCommit: Sendable {
     }
 }
 
-/// A write, whatever its result type.
+/// A write with any result type.
 private protocol PendingWrite: AnyObject, Sendable {
     /// Runs the closure in a savepoint and keeps its outcome.
     ///

@@ -5,7 +5,7 @@ import StratusRecords
 /// The next use finds the log and its index and need not create them. They are empty, so they do no harm to a copy that
 /// replaces the file in the meantime. They are removed when the database has been idle.
 struct KeptLogs {
-    /// So many take at most 64 MB, for the logs' indexes.
+    /// This many take at most 64 MB, for the logs' indexes.
     private static let most = 2_000
 
     private var order = UseOrder<DatabaseAddress>()

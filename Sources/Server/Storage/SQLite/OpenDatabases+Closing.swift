@@ -44,7 +44,7 @@ extension OpenDatabases {
 
     /// Closes databases until none is open, and removes the logs that were kept.
     ///
-    /// - Returns: The first failure; the others are closed all the same.
+    /// - Returns: The first failure; the others are closed anyway.
     func closeUnused() async -> (any Error)? {
         var failure: (any Error)?
         while let (address, isOpen) = await nextToClose() {

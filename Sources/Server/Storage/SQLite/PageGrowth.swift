@@ -11,11 +11,11 @@ struct PageGrowth: Sendable {
     static let grownPageBytes = 4_096
     /// The size in a new file.
     static let newPageBytes = 1_024
-    /// A larger file gets the default page size: at about 100 records. Rewriting so many takes some milliseconds.
+    /// A larger file gets the default page size: at about 100 records. Rewriting that many takes some milliseconds.
     private static let bytesBeforeGrowth = 128 * 1_024
 
     private(set) var pageBytes: Int
-    /// From which size on it is tried; larger after a failed try.
+    /// The size from which it is tried; larger after a failed try.
     private var triedFromPages: Int
 
     init(pageBytes: Int) {

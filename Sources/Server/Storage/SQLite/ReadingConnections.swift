@@ -127,7 +127,7 @@ final class ReadingConnections: Sendable {
         }
     }
 
-    /// Changes the state, and hands free connections to waiting reads, or lets these open one where that is allowed.
+    /// Changes the state, and hands free connections to waiting reads, or lets these open one if that is allowed.
     private func resumeWaiting(after change: (inout State) -> Void) {
         let resumed = state.withLock { state in
             change(&state)

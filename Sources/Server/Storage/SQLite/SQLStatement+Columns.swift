@@ -11,14 +11,15 @@ protocol ColumnValue {
 extension SQLStatement {
     private static let bytesBeforeYield = 128 * 1_024
 
-    /// The bytes of a column. Yields the processor after a long value, which costs as much as many steps, and is none.
+    /// The bytes of a column. Yields the processor after a long value, which takes as long as many steps but is not
+    /// counted as one.
     func bytes(_ column: Int32) -> [UInt8] {
         let bytes = [UInt8](rawBytes(column))
         if bytes.count >= Self.bytesBeforeYield { stratus_yield() }
         return bytes
     }
 
-    /// Binds values to the statement's parameters in order. For rows that are written seldom: it takes a few calls more
+    /// Binds values to the statement's parameters in order. For rows that are rarely written: it takes a few calls more
     /// than binding each by its number.
     func bindAll<each Value: ColumnValue>(_ values: repeat each Value) throws -> Self {
         var index: Int32 = 0

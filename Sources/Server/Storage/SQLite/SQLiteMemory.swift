@@ -2,7 +2,7 @@ import GRDB
 import StratusSQLite
 import Synchronization
 
-/// What databases in memory leave to the next ones.
+/// The connections that databases in memory leave to later ones.
 package typealias SpareDatabases = SpareConnections<Void>
 
 /// The unused database of which databases in memory are copies.
@@ -29,7 +29,7 @@ final class SQLiteMemory: OpenDatabase {
     let path: String
     let epoch = EpochPlace()
     private let queue: DatabaseQueue
-    /// Who gets the connection when nobody has the database any more, and for what kind of databases.
+    /// Where the connection goes when the database is no longer used, and for which kind of databases.
     private let heir: (spares: SpareDatabases, kind: String)?
     private let isClosed = Atomic(false)
 

@@ -20,7 +20,7 @@ enum WorkThread: Sendable {
     /// piece that is under way, and not for one of each upload.
     static let blobs = WorkThread.queue(DispatchQueue(label: "stratus.blobs", qos: .userInitiated))
 
-    /// Whether several pieces of work run at once.
+    /// Whether several pieces of work run at the same time.
     var isConcurrent: Bool { if case .disk = self { true } else { false } }
 
     func run<Outcome: Sendable>(

@@ -97,7 +97,7 @@ public struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
-    /// Writes a member's key, whatever its characters.
+    /// Writes a member's key, with any characters.
     public mutating func key(_ key: String) {
         string(key)
         reserve(1)

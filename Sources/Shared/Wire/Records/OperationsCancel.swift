@@ -1,10 +1,10 @@
 import StratusRecords
 
-/// `operations/cancel`, an extension: a device that got no answer to a request says that it is to be carried out no
-/// more, should it still arrive.
+/// `operations/cancel`, an extension: a device that got no answer to a request asks that the request not be carried out
+/// if it still arrives.
 ///
-/// What was carried out already stays so; whether it was, the zones' changes show. A device is known by the `clientId` of
-/// its requests, or else by its session.
+/// What was carried out already stays; the zones' changes show whether it was. A device is identified by the `clientId`
+/// of its requests, or else by its session.
 public enum OperationsCancel: Endpoint {
     public static let path = "operations/cancel"
 

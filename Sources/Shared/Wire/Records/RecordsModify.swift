@@ -75,15 +75,15 @@ public enum RecordsModify: Endpoint {
         case create
         /// Changes the given fields; the change tag must be the current one.
         case update
-        /// Changes the given fields whatever the tag; inserts when absent.
+        /// Changes the given fields regardless of the tag; inserts when absent.
         case forceUpdate
         /// Sets the given fields and clears all others; the change tag must be the current one.
         case replace
-        /// Sets the given fields and clears all others whatever the tag; inserts when absent.
+        /// Sets the given fields and clears all others, regardless of the tag; inserts when absent.
         case forceReplace
         /// Deletes; the change tag must be the current one.
         case delete
-        /// Deletes whatever the tag.
+        /// Deletes regardless of the tag.
         case forceDelete
 
         /// Whether the operation deletes, with or without a check of the change tag.

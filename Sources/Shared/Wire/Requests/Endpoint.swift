@@ -50,8 +50,8 @@ public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 
 /// One address of the protocol: its path, its typed request and its typed answer.
 ///
-/// The same two types are used by the service, by HTTP and by the in-process transport, so that there
-/// is one shape of each and no second set to drift.
+/// The same two types are used by the service, by HTTP and by the in-process transport, so that there is only one
+/// definition of each.
 public protocol Endpoint: Sendable {
     /// The typed body of a request; ``EmptyBody`` where a body has no meaning.
     associatedtype Request: WireValue

@@ -3,7 +3,7 @@ public struct ShareDictionary: Hashable, Sendable {
     /// The root record of the shared hierarchy, in the request that creates the share; nil for the share of a whole
     /// zone.
     public var root: Root?
-    /// What everybody with the link may do.
+    /// What everyone with the link may do.
     public var publicPermission: SharePermission?
     /// Nil in a request leaves the participants as they are.
     public var participants: [ParticipantDictionary]?

@@ -34,7 +34,7 @@ public struct SubscriptionDictionary: Hashable, Sendable {
     public var firesOn: [Occasion]
     /// Whether the subscription is removed before its first notification is sent, so that it fires once.
     public var firesOnce: Bool
-    /// Whether a query subscription watches all zones, whatever ``zoneID`` says; nil is true without a ``zoneID``.
+    /// Whether a query subscription watches all zones, regardless of ``zoneID``; nil is true without a ``zoneID``.
     public var isZoneWide: Bool?
     /// An extension: the `recordType` of zone and database subscriptions.
     public var recordType: String?

@@ -31,7 +31,7 @@ public enum UsersDiscover: Endpoint {
 public struct UserLookupInfo: WireObject, Hashable, Sendable {
     /// An e-mail address; finds the user who has verified it.
     public var emailAddress: String?
-    /// A phone number; this service finds nobody by it.
+    /// A phone number; this service finds no one by it.
     public var phoneNumber: String?
     /// The record name of a user; counts before the e-mail address.
     public var userRecordName: String?

@@ -2,25 +2,26 @@ import FaultFiles
 import Foundation
 import StratusTesting
 
-/// A folder of databases on a disk that keeps apart what was synchronised, and what a process that ends leaves of it.
+/// A folder of databases on a disk that keeps unsynchronised writes apart, and decides what is left of them when a
+/// process ends.
 ///
-/// Each process has a folder of its own, which begins as what the one before it left; so a process that has ended, and
-/// does not know it, writes where nobody looks. Only files of SQLite's are lost or torn; others, such as the
-/// service's marks, are as they were at that moment.
+/// Each process has its own folder, which begins with what the previous process left; so a process that has ended
+/// without knowing it writes where nothing reads. Only SQLite's files are lost or torn; others, such as the service's
+/// marks, stay as they were at that moment.
 ///
 /// `@unchecked`: the C side has a lock of its own, and everything else is done on the world's one thread.
 final class SimulatedDisk: @unchecked Sendable {
     /// How a process ends.
     enum End: Hashable, Sendable {
-        /// The system goes on, and writes what it was given.
+        /// The system continues, and writes everything that it was given.
         case killed
-        /// Nothing is left that was not synchronised.
+        /// Everything that was not synchronised is lost.
         case powerCut
-        /// The same, but that each write since may have reached the disk, wholly or in part.
+        /// As ``powerCut``, but each unsynchronised write may have reached the disk, completely or in part.
         case tornPowerCut
     }
 
-    /// What waits for an operation on the files.
+    /// A closure that waits for an operation on the files.
     private final class Appointment {
         let body: () -> Void
         init(_ body: @escaping () -> Void) { self.body = body }
@@ -33,13 +34,13 @@ final class SimulatedDisk: @unchecked Sendable {
     private var folder: OpaquePointer
     private var numbers: SeededNumbers
     private var appointment: Appointment?
-    /// What went wrong where nobody could be told.
+    /// An error that could not be thrown where it occurred.
     private(set) var trouble: (any Error)?
 
-    /// The folder of the process of now.
+    /// The folder of the current process.
     var path: String { "\(root)/\(generation)" }
 
-    /// - Parameter lies: whether the disk says that it has what it was given.
+    /// - Parameter lies: whether the disk falsely confirms that data is synchronised.
     init(_ root: String, seed: UInt64, lies: Bool) throws {
         self.root = root
         self.lies = lies
@@ -66,7 +67,7 @@ final class SimulatedDisk: @unchecked Sendable {
         let names = try FileManager.default.subpathsOfDirectory(atPath: old).sorted()
         // The log's index is memory that processes share.
         for name in names where !name.hasSuffix("-shm") {
-            // Of a database that this process did not open, all is on the disk.
+            // A database that this process did not open is completely on the disk.
             if end != .killed, fault_folder_knows(folder, old + "/" + name) != 0 { continue }
             try Self.copy(old + "/" + name, to: next + "/" + name)
         }
@@ -80,7 +81,7 @@ final class SimulatedDisk: @unchecked Sendable {
         begin()
     }
 
-    /// A process begins with what is in the next folder.
+    /// Begins a process with the content of the next folder.
     private func begin() {
         fault_folder_end(folder)
         generation += 1
@@ -91,7 +92,7 @@ final class SimulatedDisk: @unchecked Sendable {
 
     // MARK: Snapshots
 
-    /// What is in the folder at this moment, as a snapshot of the file system has it.
+    /// Copies the current content of the folder, like a snapshot of the file system.
     ///
     /// - Returns: the folder of the snapshot.
     func takeSnapshot() throws -> String {
@@ -101,7 +102,7 @@ final class SimulatedDisk: @unchecked Sendable {
         return snapshot
     }
 
-    /// Ends the process, and puts a snapshot in the place of what it left.
+    /// Ends the process, and replaces what it left by a snapshot.
     func restore(_ snapshot: String) throws {
         try copyFolder(snapshot, to: "\(root)/\(generation + 1)")
         begin()
@@ -139,7 +140,7 @@ final class SimulatedDisk: @unchecked Sendable {
     /// Ends the process before one of its next writes or synchronisations.
     ///
     /// - Parameters:
-    ///   - later: how many come before it.
+    ///   - later: how many operations come before it.
     ///   - body: called when the process has ended.
     func end(_ end: End, later: Int, _ body: @escaping () -> Void) {
         let appointment = Appointment { [unowned self] in
@@ -156,7 +157,7 @@ final class SimulatedDisk: @unchecked Sendable {
             Unmanaged.passUnretained(appointment).toOpaque()
         ) { context in
             guard let context else { return }
-            // Held until it has run: ending the process lets go of it.
+            // Held until it has run: ending the process releases it.
             let appointment = Unmanaged<Appointment>.fromOpaque(context).takeUnretainedValue()
             withExtendedLifetime(appointment) { appointment.body() }
         }
@@ -168,7 +169,7 @@ final class SimulatedDisk: @unchecked Sendable {
         fault_folder_fail(folder, isFull ? fault_write.rawValue : 0, 0, fault_disk_full)
     }
 
-    /// Nothing goes wrong any more.
+    /// Ends all faults.
     func endTrouble() {
         isFull(false)
         fault_folder_interrupt(folder, 0, 0, nil, nil)

@@ -27,7 +27,7 @@ enum UserFile {
         }
     }
 
-    /// What is said once of a database; nil where nothing is.
+    /// A flag of a database; nil if it is not set.
     func flag(_ name: String, ofDatabase scope: Int) throws -> String? {
         switch self {
         case .memory(let file): try file.flag(name, ofDatabase: scope)
@@ -36,7 +36,7 @@ enum UserFile {
         }
     }
 
-    /// How many writes began so far; nil of a file on a disk, which does not count them.
+    /// The number of writes that began; nil for a file on a disk, which does not count them.
     var writeCount: Int? {
         switch self {
         case .memory(let file): file.writeCount
@@ -61,7 +61,7 @@ enum UserFile {
         }
     }
 
-    /// Changes the file behind the cache's back. One on a disk that no cache has made is left alone.
+    /// Changes the file without the cache's knowledge. A file on a disk that no cache has created is not changed.
     func execute(_ sql: String) throws {
         switch self {
         case .memory(let file): try file.execute(sql)

@@ -2,27 +2,27 @@ import Foundation
 import StratusRuntime
 import Synchronization
 
-/// Where the files of a world are, made when it is asked for first; gone with the world.
+/// The folder of a world's files, created when it is first requested, and removed with the world.
 final class WorldFolder: Sendable {
     private let made = Mutex<URL?>(nil)
 
     deinit {
         if let folder = made.withLock({ $0 }) {
-            // What is left goes with the system's folder.
+            // The system removes what is left in its temporary folder.
             try? FileManager.default.removeItem(at: folder)
         }
     }
 
-    /// In memory, where the system has files there, since every file is synced.
+    /// In memory, if the system can have files there, since every file is synchronised.
     ///
-    /// - Throws: what the disk says.
+    /// - Throws: the file system's error.
     func url() throws -> URL {
         if let folder = made.withLock({ $0 }) { return folder }
         let memory = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
         let parent =
             FileManager.default.isWritableFile(atPath: memory.path)
             ? memory : FileManager.default.temporaryDirectory
-        // Two runs of one seed may be under way at once; nothing of a run depends on the name.
+        // Two runs of one seed may run at the same time; nothing of a run depends on the name.
         let folder = parent.appendingPathComponent(
             "stratus-world-\(World.live.makeUUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -30,7 +30,7 @@ final class WorldFolder: Sendable {
         return folder
     }
 
-    /// A text that is the same in each run: the folder's name is not.
+    /// The text without the folder's name, which differs in each run.
     func without(_ text: String) -> String {
         guard let folder = made.withLock({ $0 }) else { return text }
         return text.replacingOccurrences(of: folder.path, with: "photos")

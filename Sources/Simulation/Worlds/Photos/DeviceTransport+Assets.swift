@@ -4,9 +4,9 @@ import StratusRecords
 import StratusWire
 import Synchronization
 
-/// The bytes of assets, on the same way as requests.
+/// The bytes of assets, on the same connection as requests.
 extension DeviceTransport {
-    /// Bytes that pass at once: what is cut may be cut behind each of them.
+    /// Bytes that are passed as one piece: a transfer can be cut after each of them.
     private static let pieceBytes = 500
 
     func upload(
@@ -22,7 +22,7 @@ extension DeviceTransport {
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
         try await noted("assets/get", "assets/get", mayDouble: false) { fault in
-            // One that loses its answer ends after some pieces.
+            // A transfer that loses its answer ends after some pieces.
             let pieces = Mutex(
                 fault == .answerLost ? Int(self.dice.milliseconds(below: 12)) : Int.max)
             try await self.inner().download(from: url, timeoutSeconds: timeoutSeconds) { bytes in

@@ -9,20 +9,20 @@ final class Photos: Sendable {
 
     init(in place: WorldFolder) { self.place = place }
 
-    /// - Throws: what the disk says.
+    /// - Throws: the file system's error.
     func folder() throws -> URL { try place.url() }
 
-    /// A text that is the same in each run.
+    /// The text without the folder's name, which differs in each run.
     func withoutFolder(_ text: String) -> String { place.without(text) }
 
-    /// A file as a camera makes it.
+    /// Creates the file of a photo, as a camera would.
     func file(_ content: Int64) throws -> URL {
         let file = try folder().appendingPathComponent("source\(content)")
         try Data(Self.bytes(of: content)).write(to: file)
         return file
     }
 
-    /// What a photo consists of: no two of different numbers are the same.
+    /// The bytes of a photo; photos with different numbers differ.
     static func bytes(of content: Int64) -> [UInt8] {
         var numbers = SeededNumbers(seed: UInt64(bitPattern: content))
         let size = [9, 700, 2_500, 7_000][numbers.below(4)]
@@ -31,7 +31,7 @@ final class Photos: Sendable {
         return bytes
     }
 
-    /// The number of a photo; nil for what is none, or not all of one.
+    /// The number of a photo; nil for anything else, or for an incomplete photo.
     static func content(of bytes: [UInt8]) -> Int64? {
         guard bytes.count >= 8 else { return nil }
         let content = bytes[..<8].reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
@@ -43,7 +43,7 @@ final class Photos: Sendable {
         looks.withLock { $0.append((device, key, bytes)) }
     }
 
-    /// What was seen since the last call.
+    /// The photos that were viewed since the last call.
     func takeLooks() -> [(device: String, key: Ledger.Key, bytes: [UInt8])] {
         looks.withLock { looks in
             defer { looks = [] }

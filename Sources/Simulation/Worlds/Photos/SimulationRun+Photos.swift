@@ -6,12 +6,12 @@ import StratusService
 import StratusTesting
 import Synchronization
 
-/// Assets: what people do with them, and what is promised of their files.
+/// Assets: what users do with them, and what is promised about their files.
 extension SimulationRun {
     func attach(_ number: Int, _ record: Int, isCommon: Bool) throws {
         let content = isCommon ? -1 - Int64(record % 2) : ledger.nextNumber()
         let file = try photos.file(content)
-        // The copy of the cache is all that counts.
+        // Only the cache's copy matters.
         defer { try? FileManager.default.removeItem(at: file) }
         try setPhoto(number, record, content, CKAsset(fileURL: file))
     }
@@ -39,7 +39,7 @@ extension SimulationRun {
         try noteEdit(key, life, Plan.photoField, content, id, device, scope)
     }
 
-    /// The photo that a record has here; nil where its file is not.
+    /// The number of the photo that a record has here; nil if its file is not here.
     private func content(of record: CKRecord) throws -> Int64? {
         guard let asset = record[Plan.photo] as CKAsset? else { return Ledger.nothing }
         guard let url = asset.fileURL else { return nil }
@@ -52,7 +52,7 @@ extension SimulationRun {
         let cache = try device.opened()
         guard try cache.record(for: id, in: scope)?[Plan.photo] as CKAsset? != nil else { return }
         _ = device.world.startTask("script look") { [photos, name = device.name] in
-            // Whoever gets none hears why; at the end each must come.
+            // A failed view gets an error; at the end each must succeed.
             guard let bytes = try? await Self.look(id, scope, cache) else { return }
             photos.saw(bytes, of: key, on: name)
         }
@@ -69,12 +69,12 @@ extension SimulationRun {
         let device = devices[number]
         let cache = try device.opened()
         _ = device.world.startTask("script evict") {
-            // A file that is being saved stays, and so do all.
+            // While a file is being saved, nothing is removed.
             try? await cache.removeDownloadedAssets()
         }
     }
 
-    /// What was seen and nobody saved there.
+    /// The photos that were viewed but never saved in their records.
     func wrongLooks() -> [String] {
         photos.takeLooks().compactMap { look in
             let content = Photos.content(of: look.bytes)
@@ -87,7 +87,7 @@ extension SimulationRun {
 
     // MARK: The end
 
-    /// Every device has every photo, with the bytes that were saved, and no file besides.
+    /// Checks that every device has every photo, with the bytes that were saved, and no other file.
     ///
     /// - Returns: the photo of each record.
     func checkPhotos() async throws -> [Ledger.Key: Int64] {
@@ -114,7 +114,7 @@ extension SimulationRun {
                 continue
             }
             let name = device.name
-            // Not among the looks of the script, some of which still come, on any device and of any record.
+            // Not recorded with the script's views, some of which still arrive, on any device and of any record.
             let found = Mutex<[UInt8]?>(nil)
             let end = try await ended(device) {
                 let bytes = try await Self.look(id, scope, cache)
@@ -135,7 +135,7 @@ extension SimulationRun {
             }
             seen[key] = content
         }
-        // What nobody uses goes after a second.
+        // Unused files are removed after a second.
         try await world.pass(seconds: 5)
         try checkFolder(of: device, wanted)
     }
@@ -162,7 +162,7 @@ extension SimulationRun {
         }
     }
 
-    /// The service has what records have, and after two days nothing besides.
+    /// Checks that the service has the assets of the records, and after two days no others.
     private func checkStoredPhotos(_ seen: [Ledger.Key: Int64]) async throws {
         for _ in 0..<2 {
             await cloud.current.service.collectAssets()
@@ -176,7 +176,7 @@ extension SimulationRun {
                 guard let zone = Plan.zones.firstIndex(of: id.zoneID.name),
                     let number = Int(id.name.dropFirst()),
                     let content = seen[Ledger.Key(owner: user, zone: zone, record: number)]
-                    // No device of theirs was there at the end.
+                    // None of their devices was there at the end.
                 else { return }
                 wanted.insert(content)
             }

@@ -6,14 +6,14 @@ extension Plan {
 
     var settings: SyncSettings {
         var settings = SyncSettings()
-        // So that batches meet the ends of pages.
+        // Small pages, so that a batch can be at the end of one.
         if hasTransfers { settings.recordsPerPage = 2 }
         return settings
     }
 }
 
-/// An app's resolver that knows no times: what only this device changed since both agreed is kept, and what both changed is
-/// the service's.
+/// An app's resolver without times: what only this device changed since the ancestor is kept; of what both changed, the
+/// service's values win.
 private struct AncestorResolver: ConflictResolver {
     func resolve(_ conflict: SyncConflict) -> ConflictResolution {
         let (client, server) = (conflict.client, conflict.server)
@@ -25,7 +25,7 @@ private struct AncestorResolver: ConflictResolver {
         return .save(fields: merged.fields)
     }
 
-    /// Of two records of one name the later one.
+    /// Of two records with one name, keeps the later one.
     private func whole(_ client: RecordSnapshot, _ server: RecordSnapshot) -> ConflictResolution {
         guard case .int64(let here) = client["life"], case .int64(let there) = server["life"],
             here > there

@@ -1,6 +1,6 @@
 import StratusTesting
 
-/// What comes between the hundred steps that every world has.
+/// The steps between the hundred that every world has.
 extension Plan {
     /// The steps before each of the others.
     func between(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
@@ -25,7 +25,7 @@ extension Plan {
         return between
     }
 
-    /// The stories that came to the others later.
+    /// The stories that were added after the others.
     func stories(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
         var stories: [Int: [Step]] = [:]
         func add(_ steps: [Step], _ numbers: inout SeededNumbers) {
@@ -38,7 +38,7 @@ extension Plan {
         return stories
     }
 
-    /// Devices get newer apps, one after the other, and people go on with older ones.
+    /// Devices get newer apps one after the other, while others are still used with older ones.
     func updates(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
         var updates: [Int: [Step]] = [:]
         guard newerRecords != nil else { return updates }
@@ -64,7 +64,7 @@ extension Plan {
         return updates
     }
 
-    /// A photo from the device that makes a record to another one, which looks at what it has, makes room and looks again.
+    /// A photo from the device that makes a record to another one, which views it, makes room and views it again.
     private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
         let record = record(&numbers)
         let user = devices[numbers.below(devices.count)]
@@ -93,7 +93,7 @@ extension Plan {
         ]
     }
 
-    /// The end of a process, where its files are left as the disk has them.
+    /// The end of a process, whose files are left as the disk has them.
     private func endStep(_ numbers: inout SeededNumbers) -> Step {
         let end = [SimulatedDisk.End.killed, .powerCut, .tornPowerCut][numbers.below(3)]
         if numbers.below(3) == 0 { return .endService(later: numbers.below(40), end) }
@@ -144,7 +144,7 @@ extension Plan {
         ]
     }
 
-    /// An edit that only its device has, after the service is put back to a copy.
+    /// An edit that only its device has, after an older copy of the service is restored.
     private func lostEdit(_ numbers: inout SeededNumbers) -> [Step] {
         let device = numbers.below(devices.count)
         let record = record(&numbers)
@@ -159,7 +159,7 @@ extension Plan {
         numbers.below(Self.recordsPerZone.reduce(0, +))
     }
 
-    /// Two devices, of one user if somebody has two.
+    /// Two devices, of one user if a user has two.
     private func twoDevices(_ numbers: inout SeededNumbers) -> (Int, Int) {
         let one = numbers.below(devices.count)
         let others = devices.indices.filter { $0 != one }

@@ -1,11 +1,11 @@
 import StratusCache
 import StratusTesting
 
-/// A simulated world before it runs: who is in it, how bad it is, and what happens. All of it comes from
-/// the seed.
+/// A simulated world before it runs: its users and devices, its rate of faults, and its steps. All of it comes from the
+/// seed.
 struct Plan: Sendable {
     static let fields = ["f0", "f1", "f2"]
-    /// The field with an asset; its number is behind those of the others.
+    /// The field with an asset; its number follows those of the others.
     static let photo = "photo"
     static let photoField = fields.count
 
@@ -13,10 +13,10 @@ struct Plan: Sendable {
         number == photoField ? photo : fields[number]
     }
 
-    /// Records of the zone that stays, then those of the one that may go.
+    /// The number of records in the permanent zone, then in the one that may be deleted.
     static let recordsPerZone = [5, 2]
     static let zones = ["Kept", "Temporary"]
-    /// The zone that a person deletes for good.
+    /// The zone that a user deletes permanently.
     static let goneZone = "Gone"
 
     var seed: UInt64
@@ -25,7 +25,7 @@ struct Plan: Sendable {
     var devices: [Int] = []
     var skewsMilliseconds: [Int64] = []
     var startsRunning: [Bool] = []
-    /// The part of the requests that meet a fault, and of the notifications.
+    /// The fraction of the requests, and of the notifications, that meet a fault.
     var faultRate: Double
     var hasSharing: Bool
     var hasZoneDeletions: Bool
@@ -34,19 +34,20 @@ struct Plan: Sendable {
     var hasLongAbsences: Bool
     /// A hundred steps that every world has, then those that come between them.
     private(set) var steps: [Step] = []
-    /// The places of the steps, in the order in which they are done.
+    /// The indices of the steps, in the order in which they are executed.
     private(set) var order: [Int] = []
-    /// Assets come, change and go. Not where an older copy is restored: what it lost of them is not promised.
+    /// Whether assets are added, changed and removed; not if an older copy is restored: what it lost of them is not
+    /// promised.
     private(set) var hasAssets = false
-    /// Two records are saved together, whose sum stays the same.
+    /// Whether two records are saved together whose sum stays the same.
     private(set) var hasTransfers = false
-    /// The app's resolver knows no times of edits, and compares with the ancestor.
+    /// Whether the app's resolver ignores the times of edits, and compares with the ancestor.
     private(set) var decidesByAncestor = false
 
-    /// What apps do with records of newer ones; nil where all devices have the same app for ever.
+    /// What apps do with records of newer ones; nil if all devices always have the same app.
     private(set) var newerRecords: RecordVersions.NewerRecords?
 
-    /// Service and devices have their files on disks that forget. There are no photos then.
+    /// Whether service and devices have their files on disks that lose unsynchronised writes. Then there are no photos.
     let isOnFiles: Bool
 
     init(seed: UInt64, stepCount: Int = 100, isOnFiles: Bool = false) {
@@ -69,13 +70,13 @@ struct Plan: Sendable {
             startsRunning.append(chance(0.5))
         }
         for _ in 0..<stepCount { steps.append(step(&numbers)) }
-        // Of their own numbers: a kept seed's hundred steps stay what they were.
+        // From a separate sequence of numbers: the hundred steps of a kept seed stay the same.
         var more = SeededNumbers(seed: seed ^ 0x4D4F_5245)
         hasAssets = !hasRestores && more.below(3) == 0 && !isOnFiles
         hasTransfers = !hasRestores && more.below(4) == 0
         decidesByAncestor = !hasRestores && more.below(6) == 0
         var places: [Int: [Int]] = [:]
-        // Of numbers of their own, and behind the others: a kept story's steps keep their places.
+        // From separate sequences of numbers, and after the others: the steps of a kept story keep their indices.
         var newest = SeededNumbers(seed: seed ^ 0x4E45_5745)
         var versions = SeededNumbers(seed: seed ^ 0x5645_5253)
         if versions.below(5) == 0 { newerRecords = versions.below(2) == 0 ? .haltZone : .goOn }

@@ -1,8 +1,8 @@
-/// One thing that somebody does, or that happens, in a simulated world. Devices and records are numbers.
+/// A step in a simulated world: something that a user does, or that happens. Devices and records are numbers.
 enum Step: Hashable, Sendable {
-    /// A person sets a field of a record that is there.
+    /// A user sets a field of an existing record.
     case edit(device: Int, record: Int, field: Int)
-    /// A person makes a record, or makes it anew: only its maker's device does.
+    /// A user creates a record, or creates it again: only its maker's device does.
     case make(device: Int, record: Int)
     case delete(device: Int, record: Int)
     case sync(device: Int)
@@ -10,25 +10,25 @@ enum Step: Hashable, Sendable {
     case stop(device: Int)
     /// The process ends between two steps.
     case kill(device: Int)
-    /// The cache object is dropped without a word.
+    /// The cache object is released without being closed.
     case drop(device: Int)
     /// The process ends at a write, before or after it.
     case killAtWrite(device: Int, later: Int, isAfter: Bool)
-    /// The power of a device goes at a write.
+    /// The power of a device is cut at a write.
     case cutPower(device: Int, later: Int, SimulatedDisk.End)
-    /// The service's process ends at a write, or its power goes.
+    /// The service's process ends at a write, or its power is cut.
     case endService(later: Int, SimulatedDisk.End)
     /// The process ends between the commit of the next batch of records and its answer.
     case dieUnanswered(device: Int)
-    /// Two records are changed in one atomic request: what one gets the other loses.
+    /// Two records are changed in one atomic request: one loses what the other gets.
     case transfer(user: Int)
-    /// The disk is full for so many writes.
+    /// The disk is full for this many writes.
     case fillDisk(device: Int, writes: Int)
     case cutOff(device: Int)
     case reconnect(device: Int)
     case deleteZone(device: Int)
     case purgeZone(user: Int)
-    /// A person makes a record in the zone that will be deleted for good.
+    /// A user creates a record in the zone that will be deleted permanently.
     case fillGoneZone(device: Int)
     case deleteGoneZone(device: Int)
     case switchAccount(device: Int)
@@ -40,22 +40,22 @@ enum Step: Hashable, Sendable {
     case takeCopy
     case restoreCopy
     case audit
-    /// A person gives a record a photo: one of its own, or one that others have too.
+    /// A user gives a record a photo: a separate one, or one that other records have too.
     case attach(device: Int, record: Int, isCommon: Bool)
     case detach(device: Int, record: Int)
-    /// A person looks at a record's photo, which is downloaded where it is not there.
+    /// A user views a record's photo, which is downloaded if it is not here.
     case look(device: Int, record: Int)
-    /// The same with every record.
+    /// The same for every record.
     case lookAtAll(device: Int)
-    /// The device makes room: photos that can be downloaded again go.
+    /// The device makes room: photos that can be downloaded again are removed.
     case evict(device: Int)
-    /// Others run for so many steps.
+    /// Other tasks run for this many steps.
     case turns(Int)
     case pass(seconds: Int)
-    /// Everybody sleeps.
+    /// All devices and the service sleep.
     case jump(seconds: Int)
 
-    /// As it is printed; the frequent ones without a look at what a type consists of.
+    /// The step as it is printed; the frequent ones without reflection.
     var text: String {
         switch self {
         case .edit(let device, let record, let field):
@@ -72,14 +72,14 @@ enum Step: Hashable, Sendable {
         }
     }
 
-    /// Those that must occur in either lane.
+    /// The faults that must occur in both lanes.
     static let faultsOfEveryLane = [
         "stop", "kill", "drop", "kill before write", "kill after write", "kill before answer",
         "disk full", "partition", "zone deleted", "zone purged", "account switched", "app updated",
         "share left", "asleep for long",
     ]
 
-    /// The row of the table of faults; nil for what is no fault.
+    /// The row in the table of faults; nil for a step that is not a fault.
     var fault: String? {
         switch self {
         case .stop: "stop"

@@ -73,9 +73,9 @@ import Testing
         status.operation = .fetchZoneChanges(PagedCache.zone)
         status.fetch = FetchProgress(
             fetchedCount: 30, appliedCount: 20, recordsPerSecond: 5.5, remainingCount: 80)
-        #expect(status.line == "Fetching changes… 20 records are here, 80 to come.")
+        #expect(status.line == "Fetching changes… 20 records are here, 80 remaining.")
         #expect(
             status.details.contains(
-                "Full fetch: 20 records are here, 80 to come; 30 were fetched, 5 a second"))
+                "Full fetch: 20 records are here, 80 remaining; 30 were fetched, 5 a second"))
     }
 }

@@ -188,7 +188,7 @@ import Testing
         record["text"] = "lost to all others"
         let error = #expect(throws: CacheError.self) { try phone.cache.save(record) }
         #expect(error?.code == .invalidZone)
-        #expect(error?.sentence.contains("zone of your own") == true)
+        #expect(error?.sentence.contains("custom zone") == true)
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
         #expect(throws: CacheError.self) {
             try phone.cache.createZone(CKRecordZone.default().zoneID)

@@ -116,7 +116,7 @@ import Testing
         }
         let found = try CacheInspection.look(atFile: phone.path) { try $0.violations() }
         for part in [
-            "nothing waits to bring it there: a", "not here: c", "cannot be read: b",
+            "no pending change will send it: a", "not here: c", "cannot be read: b",
             "neither private nor shared: List",
         ] {
             #expect(found.contains { $0.contains(part) }, "\(found)")

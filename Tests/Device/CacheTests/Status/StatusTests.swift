@@ -66,9 +66,9 @@ import Testing
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         let details = try await phone.cache.status().details
         for answer in [
-            "Offline. 1 change waits on this device.", "Changes that wait: 1",
+            "Offline. 1 change waits on this device.", "Pending changes: 1",
             "Records here: 2, of which the service has 1", "Last fetch: 2024-01-01T00:00:0",
-            "Last send: 2024-01-01T00:00:0", "Account: signed in", "Operation under way: none",
+            "Last send: 2024-01-01T00:00:0", "Account: signed in", "Current operation: none",
             "Last operation: fetch the database's changes", "Pause after the next operation: ",
             "Halted: no", "Retries: 0", "Last failure: networkUnavailable Gone.",
         ] {

@@ -197,7 +197,8 @@ import Testing
             ])
             let sentence =
                 status == 200
-                ? "answer is not the protocol's" : "Something other than the service answered"
+                ? "answer does not follow the protocol"
+                : "Something other than the service answered"
             expect(
                 error, status == 502 ? .serviceUnavailable : .serverRejectedRequest,
                 says: sentence, "HTTP \(status)", address)

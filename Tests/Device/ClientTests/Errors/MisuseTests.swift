@@ -56,7 +56,7 @@ struct MisuseTests {
     @Test("A field holds the types that it can hold")
     func unsupportedFieldValueTraps() async {
         let sentence =
-            "The field's value is of no kind that a record keeps; give it a"
+            "The field's value has a type that records do not support; give it a"
         let odd = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -115,16 +115,16 @@ struct MisuseTests {
                 recordType: "Hut", predicate: NSPredicate(value: true), subscriptionID: "none",
                 options: CKQuerySubscription.Options(rawValue: options))
         }
-        #expect(result.says("The query subscription fires on no occasion; give it at least one."))
+        #expect(result.says("The query subscription has no firing option; give it at least one."))
     }
 
     @Test(
         "A predicate's format is whole, and has its arguments",
         arguments: [
-            ("", "A condition of the predicate has no second side; give it one."),
+            ("", "A condition of the predicate is incomplete; add the missing part."),
             ("a", "A condition has no operator; put one between its two sides."),
-            ("a ==", "A condition of the predicate has no second side; give it one."),
-            ("a == 1 AND", "A condition of the predicate has no second side; give it one."),
+            ("a ==", "A condition of the predicate is incomplete; add the missing part."),
+            ("a == 1 AND", "A condition of the predicate is incomplete; add the missing part."),
             ("a == 'x", "A string of the predicate has no end; close it with its quotation mark."),
             ("(a == 1", "“)” is missing in the predicate; put it where it belongs."),
             ("a == 1)", "The predicate's conditions are not joined; write AND between them."),
@@ -184,7 +184,7 @@ struct MisuseTests {
             await run(CKDatabaseOperation(), on: container.privateCloudDatabase)
         }
         #expect(
-            result.says("CKOperation itself does nothing; run an operation of a class below it."))
+            result.says("CKOperation itself does nothing; run an operation of a subclass."))
     }
 }
 
