@@ -29,6 +29,11 @@ extension SyncSession {
         if !zone.isDefault, !zonesToDelete.contains(zone) { zonesToDelete.append(zone) }
     }
 
+    /// Notes that a zone is not to be created any more.
+    package mutating func zoneNotWanted(_ zone: ZoneID) {
+        zonesToCreate.removeAll { $0 == zone }
+    }
+
     /// Notes that a zone is not to be deleted after all; its state is unchanged.
     package mutating func zoneKept(_ zone: ZoneID) {
         zonesToDelete.removeAll { $0 == zone }

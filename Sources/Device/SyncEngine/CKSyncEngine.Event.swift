@@ -70,6 +70,8 @@ extension CKSyncEngine.Event {
         /// The deleted zones with the reason: after `encryptedDataReset` an app creates the zone
         /// again and saves its records again; after `purged` it removes them.
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
+        /// How often each changed zone was created, and each deleted one before its deletion, if the service says so.
+        package var generations: [CKRecordZone.ID: Int64] = [:]
     }
 
     /// Records that were changed or deleted, in the order of the changes.

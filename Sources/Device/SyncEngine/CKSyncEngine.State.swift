@@ -142,6 +142,12 @@ extension CKSyncEngine {
         /// Forgets how far a zone was fetched: the next fetch of it begins at its beginning.
         package func forget(_ zone: ZoneID) { update { $0.forget(zone) } }
 
+        /// Goes back to an earlier state's tokens, or to none: what was fetched since is fetched again.
+        package func rewind(to earlier: Serialization?) {
+            let ledger = earlier?.ledger ?? EngineLedger()
+            update { $0.rewind(to: ledger) }
+        }
+
         func noteDatabaseFetched() {
             content.withLock { $0.databaseFetchCount += 1 }
         }

@@ -75,7 +75,8 @@ extension EngineDriver {
         await tell(.didFetchChanges(.init(context: context)), engine)
         await tellState(engine)
         // Zones that the options of a scheduled fetch exclude wait until they change.
-        session.focus = context.reason == .scheduled ? round.focus : FetchFocus()
+        session.focus =
+            context.reason == .scheduled ? kept(round.focus) : kept(FetchFocus())
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
         return round.outcome
     }
@@ -90,14 +91,24 @@ extension EngineDriver {
         }
         guard let options else { return false }
         round.options = options
-        session.focus = round.focus
+        session.focus = kept(round.focus)
         return true
+    }
+
+    /// A focus without the zones whose changes the store does not keep now, such as detached ones: their tokens stay.
+    private func kept(_ focus: FetchFocus) -> FetchFocus {
+        guard let history = state.history else { return focus }
+        return FetchFocus(firstZones: focus.firstZones) { [weak history] zone in
+            focus.contains(zone) && history?.keepsChanges(of: zone) ?? true
+        }
     }
 
     private func fetchDatabase(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
         let start = state.ledger
         // Without a token the answer is the whole list: zones that it does not name were deleted.
-        let known = start.databaseToken == nil ? Set(start.zoneTokens.keys) : []
+        let known =
+            start.databaseToken == nil
+            ? Set(start.zoneTokens.keys).union(state.history?.zonesKnown() ?? []) : []
         var token = start.databaseToken
         var changed: [ZoneID] = []
         var gone: [ZoneID] = []
@@ -128,7 +139,7 @@ extension EngineDriver {
                 if !page.changed.isEmpty || !deletions.isEmpty {
                     let event = CKSyncEngine.Event.FetchedDatabaseChanges(
                         modifications: page.changed.map { .init(zoneID: $0) },
-                        deletions: deletions)
+                        deletions: deletions, generations: page.generations)
                     await tell(.fetchedDatabaseChanges(event), engine)
                 }
                 note(page.moreComing && !known.isEmpty ? nil : token, changed, gone)

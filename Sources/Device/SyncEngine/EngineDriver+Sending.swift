@@ -104,8 +104,11 @@ extension EngineDriver {
         var saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
         var deletes: [CKRecordZone.ID: Result<Void, any Error>] = [:]
         do {
+            let generations = try generationsToDelete(zoneIDs)
             (saves, deletes) = try await ask(group: round.group) {
-                try await $0.modifyRecordZones(saving: zones, deleting: zoneIDs)
+                try await $0.modifyZones(
+                    saving: zones, deleting: zoneIDs, generations: generations
+                ).results
             }
         } catch {
             let error = CKError(error)
@@ -116,6 +119,22 @@ extension EngineDriver {
             for zoneID in zoneIDs { deletes[zoneID] = .failure(error) }
         }
         await recordOutcomes(zones, saves, zoneIDs, deletes, &round, engine)
+    }
+
+    /// The generations of zones to delete, so that zones which others created under the names since stay.
+    ///
+    /// - Throws: `CKError` `serviceUnavailable` if the store cannot be read: the deletions are tried again after a pause.
+    private func generationsToDelete(
+        _ zoneIDs: [CKRecordZone.ID]
+    ) throws -> [CKRecordZone.ID: Int64] {
+        guard !zoneIDs.isEmpty, let history else { return [:] }
+        guard let generations = history.generationsToDelete(zoneIDs.map { ZoneID($0) }) else {
+            throw CKError(
+                .serviceUnavailable,
+                "The store of the engine could not be read; nothing was deleted.")
+        }
+        return Dictionary(
+            uniqueKeysWithValues: generations.map { (CKRecordZone.ID($0.key), $0.value) })
     }
 
     private func recordOutcomes(

@@ -160,6 +160,14 @@ struct EngineLedger: Sendable {
         return copy.fetched(names, of: zone, token: "", moreComing: moreComing)
     }
 
+    /// Goes back to what had been fetched in an earlier state; the pending changes stay.
+    mutating func rewind(to earlier: EngineLedger) {
+        databaseToken = earlier.databaseToken
+        zoneTokens = earlier.zoneTokens
+        zonesToFetch = earlier.zonesToFetch
+        metRecords = earlier.metRecords
+    }
+
     /// Removes the state of a deleted zone. Its pending changes stay, for the app to decide.
     mutating func forget(_ zone: ZoneID) {
         metRecords[zone] = nil

@@ -16,4 +16,15 @@ package protocol ServiceHistory: AnyObject, Sendable {
     /// - Parameter version: the version that the service and this device share; nil if the service named none.
     /// - Returns: whether the expiry was noted; otherwise the engine keeps the token.
     func noteExpiry(of zone: ZoneID?, lastIntactVersion version: Int64?) -> Bool
+
+    /// The zones of the service that this device knows: those that a full answer does not name were deleted.
+    func zonesKnown() -> [ZoneID]
+
+    /// Whether the store keeps the changes of a zone now; otherwise they are fetched later, by the same token.
+    func keepsChanges(of zone: ZoneID) -> Bool
+
+    /// Which of the zones of their names are to be deleted, as far as the service has told their generations.
+    ///
+    /// - Returns: nil if that cannot be read; then nothing may be deleted.
+    func generationsToDelete(_ zones: [ZoneID]) -> [ZoneID: Int64]?
 }

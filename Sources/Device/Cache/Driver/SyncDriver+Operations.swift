@@ -112,6 +112,7 @@ extension SyncDriver {
     private func zoneOutcomes(
         _ create: [ZoneID], _ delete: [ZoneID], _ operation: SentOperation
     ) async throws -> ZoneOutcomes {
+        let create = try stillToCreate(create)
         let kept = try await emptiedZonesInUse(of: try stillToDelete(delete))
         let rest = try stillToDelete(delete.filter { !kept.contains($0) })
         var outcomes = ZoneOutcomes()
@@ -132,6 +133,16 @@ extension SyncDriver {
         }
         for zone in kept { outcomes.deleted[zone] = Self.zoneInUse }
         return outcomes
+    }
+
+    /// The zones that are still to be created. Another process may have created one, which was deleted since; and the file may
+    /// have another user by now.
+    private func stillToCreate(_ zones: [ZoneID]) throws -> [ZoneID] {
+        try zones.filter { zone in
+            if try store.state(of: zone) == .wanted { return true }
+            session.zoneNotWanted(zone)
+            return false
+        }
     }
 
     /// The zones that are still to be deleted. The app may have saved into an emptied one since, also while a request

@@ -34,13 +34,24 @@ extension CacheStore {
 
     /// Applies created and deleted zones that the engine fetched; the engine keeps the tokens.
     ///
-    /// - Parameter doubted: as in ``apply(_:isFull:doubted:)``.
+    /// - Parameters:
+    ///   - generations: those of the zones, if the service says so.
+    ///   - doubted: as in ``apply(_:isFull:doubted:)``.
+    /// - Returns: also the zones that are created again, with their records.
     func applyFromEngine(
-        changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)], doubted: [ZoneID] = []
-    ) throws -> CacheOutcome {
-        let page = DatabasePage(
+        changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)],
+        generations: [ZoneID: Int64] = [:], doubted: [ZoneID] = []
+    ) throws -> (outcome: CacheOutcome, recreated: [ZoneID]) {
+        var page = DatabasePage(
             changed: changed, deleted: deleted.map { (zone: $0.0, reason: $0.1) }, token: "")
-        return try apply(page, isFull: false, doubted: doubted).outcome
+        page.generations = generations
+        let (outcome, _, recreated) = try apply(page, isFull: false, doubted: doubted)
+        return (outcome, recreated)
+    }
+
+    /// The zones that were at the service, as far as this device knows.
+    func zonesKnown() throws -> [ZoneID] {
+        try read { try ZoneRow.all(where: "\(isHere) AND state IN (1, 5)", $0).map(\.id) }
     }
 
     /// Applies saved and deleted records that the engine fetched. The engine may report them before their zone.
@@ -171,10 +182,11 @@ extension CacheStore {
     private func engineChange(
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
-        // It waits with its zone, for a newer app or because the zone is detached, or it waits for the zone's changes.
-        if try isHeld(zone) || zone.state == .detached || waitsForChanges(row, zone, database) {
-            return nil
-        }
+        // It waits with its zone, for a newer app, because the zone is detached, or because another one of its name is to be
+        // deleted first; or it waits for the zone's changes.
+        guard zone.state == .existing || zone.state == .wanted,
+            try !isHeld(zone) && !waitsForChanges(row, zone, database)
+        else { return nil }
         // Its files are not at the service; only the cache's own syncing uploads them.
         if try waitsForUpload(row, database) { return nil }
         return try outgoing(row, zone, database)

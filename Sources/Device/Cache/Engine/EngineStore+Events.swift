@@ -5,28 +5,24 @@ import StratusSyncEngine
 
 /// Stores the events of the engine.
 extension EngineStore {
-    func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) throws {
+    func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async throws {
         switch event {
-        case .stateUpdate(let update):
-            guard failure == nil else { return }
-            try store.setEngineState(update.stateSerialization)
-        case .fetchedDatabaseChanges(let changes):
-            try fetched(changes, engine)
+        case .sentDatabaseChanges(let sent): try await self.sent(sent, engine)
+        case .sentRecordZoneChanges(let sent): try self.sent(sent, engine)
+        default:
+            // After something fetched could not be written, what follows it says nothing: a record that is missing here may
+            // be in what was not written.
+            if failure == nil { try handleFetch(event, engine) }
+        }
+    }
+
+    private func handleFetch(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) throws {
+        switch event {
+        case .stateUpdate(let update): try store.setEngineState(update.stateSerialization)
+        case .fetchedDatabaseChanges(let changes): try fetched(changes, engine)
         case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
         case .didFetchRecordZoneChanges(let zone): try ended(zone, engine)
         case .didFetchChanges: try decideDoubts(engine)
-        case .sentDatabaseChanges(let sent):
-            var refused: [ZoneID: SyncFailure] = [:]
-            for failed in sent.failedZoneSaves
-            where RecoveryAction.forZone(failed.error.code) == .setAside {
-                refused[ZoneID(failed.zone.zoneID)] = SyncFailure(failed.error)
-            }
-            forgetDoubts(sent.savedZones.map { ZoneID($0.zoneID) })
-            cache.observers.tell(
-                try store.zonesModified(
-                    created: sent.savedZones.map { ZoneID($0.zoneID) },
-                    deleted: sent.deletedZoneIDs.map { ZoneID($0) }, refused: refused))
-        case .sentRecordZoneChanges(let sent): try self.sent(sent, engine)
         default: break
         }
     }
@@ -40,13 +36,16 @@ extension EngineStore {
             .map { ZoneID($0.zoneID) }
         let changed = changes.modifications.map { ZoneID($0.zoneID) }
         let deleted = changes.deletions.filter { !$0.isInferred || !isLost }
-        cache.observers.tell(
-            try store.applyFromEngine(
-                changed: changed,
-                deleted: deleted.map { (ZoneID($0.zoneID), ZoneDeletionReason($0.reason)) },
-                doubted: missing))
+        let (outcome, recreated) = try store.applyFromEngine(
+            changed: changed,
+            deleted: deleted.map { (ZoneID($0.zoneID), ZoneDeletionReason($0.reason)) },
+            generations: Dictionary(
+                uniqueKeysWithValues: changes.generations.map { (ZoneID($0.key), $0.value) }),
+            doubted: missing)
+        cache.observers.tell(outcome)
         forgetDoubts(changed + deleted.map { ZoneID($0.zoneID) })
-        try refresh(try missing.flatMap { try store.pendingIDs(in: $0) }, engine)
+        try refresh(
+            try Set(missing).union(recreated).flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
     private func fetched(
@@ -125,7 +124,8 @@ extension EngineStore {
             return doubted.sorted { $0.name < $1.name }
         }
         guard !doubted.isEmpty else { return }
-        cache.observers.tell(try store.applyFromEngine(changed: [], deleted: [], doubted: doubted))
+        cache.observers.tell(
+            try store.applyFromEngine(changed: [], deleted: [], doubted: doubted).outcome)
         // A zone that is created again is fetched from its beginning.
         for zone in doubted { engine.state.forget(zone) }
         try refresh(try doubted.flatMap { try store.pendingIDs(in: $0) }, engine)
@@ -142,6 +142,34 @@ extension EngineStore {
                 return !known.contains(.saveRecord(recordID))
                     && !known.contains(.deleteRecord(recordID))
             }, engine)
+    }
+
+    private func sent(
+        _ sent: CKSyncEngine.Event.SentDatabaseChanges, _ engine: CKSyncEngine
+    ) async throws {
+        let created = sent.savedZones.map { ZoneID($0.zoneID) }
+        var deleted = sent.deletedZoneIDs.map { ZoneID($0) }
+        var refused: [ZoneID: SyncFailure] = [:]
+        for failed in sent.failedZoneSaves
+        where RecoveryAction.forZone(failed.error.code) == .setAside {
+            refused[ZoneID(failed.zone.zoneID)] = SyncFailure(failed.error)
+        }
+        for (id, error) in sent.failedZoneDeletes {
+            switch RecoveryAction.forZone(error.code) {
+            case .setAside: refused[ZoneID(id)] = SyncFailure(error)
+            case .confirm: deleted.append(ZoneID(id))
+            default: break
+            }
+        }
+        forgetDoubts(created)
+        let outcome = try store.zonesModified(created: created, deleted: deleted, refused: refused)
+        cache.observers.tell(outcome)
+        // Zones that are still there, or that others created under the name since.
+        for zone in outcome.staleZones {
+            engine.state.forget(zone)
+            await engine.fetchSoon(zone)
+        }
+        try refresh((deleted + refused.keys).flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
     private func sent(

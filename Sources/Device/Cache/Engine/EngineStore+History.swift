@@ -29,6 +29,16 @@ extension EngineStore: ServiceHistory {
         return noted != nil
     }
 
+    package func zonesKnown() -> [ZoneID] { attempt { try store.zonesKnown() } ?? [] }
+
+    package func keepsChanges(of zone: ZoneID) -> Bool {
+        attempt { try !store.isDetached(zone) } ?? true
+    }
+
+    package func generationsToDelete(_ zones: [ZoneID]) -> [ZoneID: Int64]? {
+        attempt { try store.unwantedGenerations(of: zones) }
+    }
+
     /// Runs a body; nil if it fails, or while another user than the file's is signed in.
     private func attempt<Value>(_ body: () throws -> Value) -> Value? {
         guard !isHalted else { return nil }

@@ -45,8 +45,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         var fetches: [ZoneID: Int] = [:]
         /// Zones that were missing, with the number of database fetches before that.
         var zonesInDoubt: [ZoneID: Int] = [:]
-        /// Why data from the service could not be written; then no newer state of the engine is kept, so that the next
-        /// start fetches the data again.
+        /// Why data from the service could not be written; then no newer state of the engine is kept, and nothing is sent,
+        /// until the data is fetched again.
         var failure: (any Error)?
         /// The user who is signed in, as far as the engine has reported.
         var userRecordName: String?
@@ -70,8 +70,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         try store.engineState()
     }
 
-    /// Why something could not be written, such as because of a full disk. Until the app makes a new engine with
-    /// ``stateSerialization()``, changes received since may be missing here; nothing is lost. `CacheError.halted` with
+    /// Why something could not be written, such as because of a full disk. Nothing is lost: what was not written is fetched
+    /// again with the engine's next fetch, or by a new engine with ``stateSerialization()``, and until then nothing is sent. `CacheError.halted` with
     /// the reason `otherAccount` while another user than the file's is signed in: then nothing is sent or written.
     public var failure: (any Error)? { state.withLock { $0.failure ?? $0.halt } }
 
@@ -114,14 +114,30 @@ public final class EngineStore: CKSyncEngineDelegate {
                 try accountChanged(change.changeType, syncEngine)
             }
             guard !isHalted else { return }
-            try handle(event, syncEngine)
+            try await handle(event, syncEngine)
             if case .willFetchChanges = event {
+                try await recover(syncEngine)
                 try await askForChanges(syncEngine)
                 // The service may have lost saves that it acknowledged and that were not fetched since.
                 for zone in try store.zonesWithSentTags() { await syncEngine.fetchSoon(zone) }
             }
         } catch {
             failed(error)
+        }
+    }
+
+    /// Takes the engine back to the state that was stored last, so that what could not be written is fetched again.
+    private func recover(_ engine: CKSyncEngine) async throws {
+        guard state.withLock({ $0.failure != nil }) else { return }
+        engine.state.rewind(to: try store.engineState())
+        state.withLock { state in
+            state.failure = nil
+            state.fetches = [:]
+        }
+        try resume(engine)
+        await engine.fetchSoon(nil)
+        for zone in engine.state.zoneIDsWithUnfetchedServerChanges {
+            await engine.fetchSoon(ZoneID(zone))
         }
     }
 
@@ -140,6 +156,11 @@ public final class EngineStore: CKSyncEngineDelegate {
             .filter { context.options.scope.contains($0) }
         do {
             guard !isHalted else { return nil }
+            if failure != nil {
+                // Nothing is sent before what could not be written was fetched again.
+                try await recover(syncEngine)
+                return nil
+            }
             try noteUnsent()
             try await askForChanges(syncEngine)
             let doubted = state.withLock { $0.zonesInDoubt }

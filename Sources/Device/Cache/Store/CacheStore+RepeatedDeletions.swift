@@ -286,6 +286,7 @@ extension CacheStore {
     /// After a loss they are reported once more.
     func deletionsKnown(in page: DatabasePage, _ database: Database) throws -> Set<ZoneID> {
         var known: Set<ZoneID> = []
+        guard try flag(CacheFlag.isDatabaseTokenExpired, database) != nil else { return [] }
         for (id, _) in page.deleted {
             guard let generation = page.generations[id], let row = try zone(id, database),
                 row.state == .existing,

@@ -210,10 +210,10 @@ extension CacheStore {
             let isErasing = try self.isErasing(pages, database)
             let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
-                if try isErasing && isErased(id, database) { continue }
+                if try isErasing && isErased(id, pages.generations[id], database) { continue }
                 // Unless the app has created one of that name meanwhile.
                 if returned.contains(id), try zone(id, database) == nil {
-                    try setUnwanted(try zone(id, orMake: .unwanted, database), database)
+                    try setUnwanted(id, pages.generations[id], database)
                     outcome.events.append(
                         .changesLost(CKRecordZone.ID(id), sentAgain: [], deletedAgain: []))
                     continue
@@ -226,7 +226,9 @@ extension CacheStore {
                 try database.cachedStatement(
                     sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?"
                 ).execute(arguments: [row.key])
-                try setGeneration(pages.generations[id], of: row, database)
+                if let generation = pages.generations[id] {
+                    try setGeneration(generation, of: row, database)
+                }
             }
             let named = Set(pages.changed).union(pages.deleted.map(\.zone)).subtracting(known)
             try fetchZonesAhead(butFor: named, database)

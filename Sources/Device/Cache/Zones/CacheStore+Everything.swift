@@ -27,11 +27,21 @@ extension CacheStore {
 
     /// Whether a zone of the service must be deleted while everything is being deleted. A zone that the app created
     /// since stays.
-    func isErased(_ id: ZoneID, _ database: Database) throws -> Bool {
+    func isErased(
+        _ id: ZoneID, _ generation: Int64?, _ database: Database
+    ) throws -> Bool {
         let known = try zone(id, database)
         guard known == nil || known?.state == .unwanted else { return false }
-        try setUnwanted(try zone(id, orMake: .unwanted, database), database)
+        try setUnwanted(id, generation, database)
         return true
+    }
+
+    /// Marks a zone of the service to be deleted, and no other one of its name.
+    func setUnwanted(_ id: ZoneID, _ generation: Int64?, _ database: Database) throws {
+        let row = try zone(id, orMake: .unwanted, database)
+        try setGeneration(generation, of: row, database)
+        try noteUnwanted(row, database)
+        try setUnwanted(row, database)
     }
 
     /// Stops fetching and sending a zone. Its token stays, because it shows later what was deleted or lost meanwhile.

@@ -1,0 +1,68 @@
+import Foundation
+import StratusClient
+import StratusRecords
+import StratusSync
+import Testing
+
+@testable import StratusCache
+
+/// A zone is created only where the file still asks for it: another process may have created it since, and another user
+/// may be signed in.
+@Suite(.timeLimit(.minutes(20))) struct WantedZoneTests {
+    private let list = CKRecordZone.ID(ZoneID.list)
+
+    /// Two processes have one file. One saves, the other one syncs; then the first one's turn comes.
+    ///
+    /// - Parameter isDeletedElsewhere: whether another device deletes the zone, or the process that syncs.
+    @Test(arguments: [true, false])
+    func zoneThatAnotherProcessMadeAndThatWasDeletedStaysDeleted(
+        isDeletedElsewhere: Bool
+    ) async throws {
+        let path = NSTemporaryDirectory() + "stale-\(UUID().uuidString).sqlite"
+        defer {
+            for suffix in ["", "-wal", "-shm", "-lock"] {
+                // A file that was never made need not go.
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
+        }
+        let cloud = RealService()
+        func open() throws -> CloudCache {
+            try CloudCache(path: path, remotes: [cloud.remote()], settings: .quick)
+        }
+        let (app, widget) = (try open(), try open())
+        try widget.save([
+            LocalEdit(
+                id: RecordID(name: "a", zoneID: .list), type: "Item",
+                changes: [Field(name: "text", value: .string("1"))])
+        ])
+        // It happens by itself, before or after this.
+        await widget.databases[0].driver.readInbox()
+        try await app.sync()
+        #expect(try await cloud.names() == ["a"])
+        if isDeletedElsewhere {
+            try await cloud.deleteZone(.list)
+        } else {
+            try await app.deleteZone(list)
+        }
+        try await app.sync()
+        #expect(try await cloud.zones().isEmpty)
+        #expect(try await app.zoneIDs().isEmpty)
+        try await widget.sync()
+        #expect(try await cloud.zones().isEmpty)
+        #expect(try await widget.zoneIDs().isEmpty)
+        for cache in [app, widget] { try cache.close() }
+    }
+
+    /// Alice made a zone without network, and signed out.
+    @Test func nextUserGetsNoZoneOfTheFormerOne() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        try await phone.cache.createZone(list)
+        await phone.cache.databases[0].driver.readInbox()
+        try await phone.cache.signOut(.remove)
+        try await phone.signIn("bob")
+        try await phone.sync()
+        #expect(try await cloud.zones(of: "bob").isEmpty)
+        #expect(try await phone.cache.zoneIDs().isEmpty)
+    }
+}
