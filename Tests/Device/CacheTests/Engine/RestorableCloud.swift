@@ -16,6 +16,7 @@ final class RestorableCloud: Sendable {
     /// One device's way to the cloud of now.
     private final class Route: PassingTransport {
         private let current: Mutex<any AccountTransport>
+        private let answersToLose = Mutex(0)
 
         init(_ transport: any AccountTransport) { current = Mutex(transport) }
 
@@ -27,8 +28,18 @@ final class RestorableCloud: Sendable {
             _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget,
             timeoutSeconds: Double
         ) async throws -> E.Answer {
-            try await inner.send(endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+            let answer = try await inner.send(
+                endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+            guard E.self is RecordsModify.Type else { return answer }
+            let isLost = answersToLose.withLock { count in
+                defer { count = max(0, count - 1) }
+                return count > 0
+            }
+            if isLost { throw TransportError(.answerLost, "The answer was lost.") }
+            return answer
         }
+
+        func loseNextAnswer() { answersToLose.withLock { $0 = 1 } }
     }
 
     private let state = Mutex(State())
@@ -46,6 +57,11 @@ final class RestorableCloud: Sendable {
         let route = Route(try await transport())
         state.withLock { $0.routes.append(route) }
         return try EngineDevice(CloudConnection(transport: route, hasAccount: true))
+    }
+
+    /// The device of this number hears no answer to its next save.
+    func loseNextAnswer(ofDevice number: Int) {
+        state.withLock { $0.routes[number] }.loseNextAnswer()
     }
 
     func copy() throws -> SQLiteStorageEngine {
