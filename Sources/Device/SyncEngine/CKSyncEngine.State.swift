@@ -143,9 +143,14 @@ extension CKSyncEngine {
         package func forget(_ zone: ZoneID) { update { $0.forget(zone) } }
 
         /// Goes back to an earlier state's tokens, or to none: what was fetched since is fetched again.
-        package func rewind(to earlier: Serialization?) {
+        ///
+        /// - Returns: the zones that were not fetched to their end then.
+        package func rewind(to earlier: Serialization?) -> [ZoneID] {
             let ledger = earlier?.ledger ?? EngineLedger()
+            // As in a new engine: a fetch continues from its token, and begins at the beginning only without one.
+            content.withLock { $0.fetchesFromBeginning = [:] }
             update { $0.rewind(to: ledger) }
+            return ledger.zonesToFetch
         }
 
         func noteDatabaseFetched() {

@@ -51,7 +51,9 @@ extension CacheStore {
 
     /// The zones that were at the service, as far as this device knows.
     func zonesKnown() throws -> [ZoneID] {
+        // No answer names the default zone.
         try read { try ZoneRow.all(where: "\(isHere) AND state IN (1, 5)", $0).map(\.id) }
+            .filter { !$0.isDefault }
     }
 
     /// Applies saved and deleted records that the engine fetched. The engine may report them before their zone.

@@ -22,7 +22,9 @@ extension EngineStore {
         case .fetchedDatabaseChanges(let changes): try fetched(changes, engine)
         case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
         case .didFetchRecordZoneChanges(let zone): try ended(zone, engine)
-        case .didFetchChanges: try decideDoubts(engine)
+        case .didFetchChanges:
+            try decideDoubts(engine)
+            state.withLock { $0.recoveryPause.reset() }
         default: break
         }
     }

@@ -1,5 +1,6 @@
 import StratusClient
 import StratusRecords
+import StratusRuntime
 import StratusSync
 import StratusSyncEngine
 import Synchronization
@@ -48,6 +49,9 @@ public final class EngineStore: CKSyncEngineDelegate {
         /// Why data from the service could not be written; then no newer state of the engine is kept, and nothing is sent,
         /// until the data is fetched again.
         var failure: (any Error)?
+        /// The pause before what could not be written is fetched again, and whether that is planned.
+        var recoveryPause = Backoff(firstSeconds: 1, longestSeconds: 300)
+        var isRecoveryPlanned = false
         /// The user who is signed in, as far as the engine has reported.
         var userRecordName: String?
         /// Why nothing is synced with this user.
@@ -124,20 +128,37 @@ public final class EngineStore: CKSyncEngineDelegate {
         } catch {
             failed(error)
         }
+        recoverLater(syncEngine)
     }
 
     /// Takes the engine back to the state that was stored last, so that what could not be written is fetched again.
     private func recover(_ engine: CKSyncEngine) async throws {
         guard state.withLock({ $0.failure != nil }) else { return }
-        engine.state.rewind(to: try store.engineState())
+        let zones = engine.state.rewind(to: try store.engineState())
         state.withLock { state in
             state.failure = nil
             state.fetches = [:]
+            state.isRecoveryPlanned = false
         }
         try resume(engine)
+        // Each call writes the session's list of zones into the engine's state.
+        for zone in zones { await engine.fetchSoon(zone) }
         await engine.fetchSoon(nil)
-        for zone in engine.state.zoneIDsWithUnfetchedServerChanges {
-            await engine.fetchSoon(ZoneID(zone))
+    }
+
+    /// Has an engine that is automatic fetch again after a pause, which doubles while the file cannot be written.
+    private func recoverLater(_ engine: CKSyncEngine) {
+        let pauseSeconds: Double? = state.withLock { state in
+            guard state.failure != nil, !state.isRecoveryPlanned else { return nil }
+            state.isRecoveryPlanned = true
+            return state.recoveryPause.nextSeconds()
+        }
+        guard let pauseSeconds else { return }
+        let world = store.world
+        _ = world.startTask("fetch what was not written") { [weak engine] in
+            // The sleep ends early only when the process ends.
+            try? await world.sleep(pauseSeconds)
+            await engine?.fetchSoon(nil)
         }
     }
 
@@ -156,11 +177,8 @@ public final class EngineStore: CKSyncEngineDelegate {
             .filter { context.options.scope.contains($0) }
         do {
             guard !isHalted else { return nil }
-            if failure != nil {
-                // Nothing is sent before what could not be written was fetched again.
-                try await recover(syncEngine)
-                return nil
-            }
+            // Nothing is sent before what could not be written was fetched again.
+            guard failure == nil else { return nil }
             try noteUnsent()
             try await askForChanges(syncEngine)
             let doubted = state.withLock { $0.zonesInDoubt }
@@ -190,7 +208,8 @@ public final class EngineStore: CKSyncEngineDelegate {
             }
             return answer
         } catch {
-            state.withLock { $0.failure = error }
+            failed(error)
+            recoverLater(syncEngine)
             return nil
         }
     }

@@ -313,6 +313,14 @@ extension CacheStore {
             outcome.changedIDs.insert(id)
             outcome.events.append(.editOfDeletedRecord(client: try client.record()))
         case .resurrect:
+            if let made = madeAnewMilliseconds(client), let key = fieldTimesKey(ofType: client.type)
+            {
+                // Another record than the deleted one: that deletion, if a loss has it repeated, is not this one's.
+                var next = client
+                next.stampMakingAnew(in: key, after: client, former: made, at: nowMilliseconds)
+                try put(next, isEdit: true, zone, database)
+                row.change.generation += 1
+            }
             try sendAsNew(&row, zone, database)
         }
     }

@@ -371,6 +371,8 @@ extension CacheStore {
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)
+        // The next zone of the name has another one, which the database's changes will tell.
+        try setGeneration(nil, of: row, database)
         // Another device may create the zone first, send records again and delete some of them.
         try setLastIntactVersion(0, of: row, database)
         // A new zone has no records to delete. Records that another device sends again are deleted
