@@ -54,7 +54,7 @@ package struct Account: Sendable {
                 "\(content) on this device: STRATUS_URL is \"\(serviceURL)\", and no address such as "
                     + "http://127.0.0.1:8080."
             } else if serviceURL == nil {
-                "\(content) on this device. To have all devices in step, see \(app) --help: STRATUS_URL."
+                "\(content) on this device. To keep all devices in sync, see \(app) --help: STRATUS_URL."
             } else if credential == .none {
                 "\(content) on this device until you sign in: \(app) sign-in, or STRATUS_DEV_USER "
                     + "at a service that runs with --dev."
@@ -63,7 +63,7 @@ package struct Account: Sendable {
             }
         let elsewhere =
             reason != nil && credential == .none && keepsSignIn
-            ? "Somebody is signed in here at another address or with another API token: with STRATUS_URL and "
+            ? "Another user is signed in here, at another address or with another API token: with STRATUS_URL and "
                 + "STRATUS_API_TOKEN as they were then, all of that account is here again."
             : nil
         signInElsewhere = elsewhere

@@ -33,7 +33,7 @@ public final class SeededWorld: Sendable {
     /// No task can run or waits for time, and the test is not over.
     public struct Stuck: Error, CustomStringConvertible {
         public var description: String {
-            "Nothing runs and nobody waits for time: the test awaits what will never come, or what "
+            "Nothing runs and no task waits for time: the test awaits what never happens, or what "
                 + "runs outside of its seeded world."
         }
     }
@@ -44,7 +44,7 @@ public final class SeededWorld: Sendable {
         public var stepLimit: Int
 
         public var description: String {
-            "The test is not over after \(stepLimit) steps: something in its seeded world goes on and on."
+            "The test is not over after \(stepLimit) steps: something in its seeded world never ends."
         }
     }
 

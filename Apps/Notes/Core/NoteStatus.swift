@@ -21,9 +21,9 @@ public struct NoteStatus: Hashable, Sendable {
     public var availabilitySentence: String {
         switch availability {
         case .available: "Signed in: the note is the same on all your devices."
-        case .noAccount: "Nobody is signed in: the note stays on this device."
+        case .noAccount: "No user is signed in: the note stays on this device."
         case .restricted:
-            "This account may not use the service: ask who runs it. The note stays on this device."
+            "This account may not use the service: ask its operator. The note stays on this device."
         case .temporarilyUnavailable:
             "The service does not take this sign-in any more: sign in again. The note stays on this device."
         case .couldNotDetermine, nil:
@@ -34,7 +34,7 @@ public struct NoteStatus: Hashable, Sendable {
     public var stepSentence: String {
         if wasRemoved, step != .saving {
             return
-                "The note was removed from the cloud. It is still here, and goes up with your next edit."
+                "The note was removed from the cloud. It is still here, and is uploaded with your next edit."
         }
         return switch step {
         case .local: "On this device."
@@ -96,7 +96,7 @@ extension NoteTrouble {
         case .notAuthenticated, .accountTemporarilyUnavailable:
             "The service does not take this sign-in: sign in again."
         case .managedAccountRestricted, .permissionFailure:
-            "This account may not do that: ask who runs the service."
+            "This account may not do that: ask the operator of the service."
         case .quotaExceeded:
             "The account has no room left: remove something there, then sync."
         case .limitExceeded: "The note is too large for the service: make it shorter."

@@ -118,7 +118,7 @@ actor NotesSession {
 
     func signOut(anyway: Bool) async throws -> String {
         guard controller.container.connection.hasAccount else {
-            return "Nobody is signed in on this device."
+            return "No user is signed in on this device."
         }
         guard try await controller.prepareSignOut(anyway: anyway) else {
             throw OneSentence(
@@ -131,10 +131,10 @@ actor NotesSession {
             try await controller.container.signOut()
         } catch let error as CKError where error.code != .invalidArguments {
             return
-                "You are signed out here, and the note is removed. The service was not told: \(error.localizedDescription)"
+                "You are signed out here, and the note is removed. The service was not notified: \(error.localizedDescription)"
         }
         return
-            "You are signed out, and the note is removed from this device. It comes back when you sign in."
+            "You are signed out, and the note is removed from this device. It will be here again when you sign in."
     }
 
     // MARK: What is shown

@@ -141,7 +141,9 @@ extension ShoppingStore {
         case .quotaExceeded:
             tell(ShoppingChange(.trouble("The service is full; changes wait on this device.")))
         case .storageFull:
-            tell(ShoppingChange(.trouble("This device is full; make room, and syncing goes on.")))
+            tell(
+                ShoppingChange(
+                    .trouble("This device is full; free some space, and syncing continues.")))
         case .halted(let reason):
             tell(ShoppingChange(.trouble(reason.summary)))
         case .zoneSetAside(let zoneID, let failure):

@@ -176,7 +176,7 @@ enum Command: Hashable, Sendable {
           mode shopping          rows stay in place; what others add waits as notices
           notices                what waits
           take ITEM              put a notice on the list; or: take all
-          mode planning          every change shows at once
+          mode planning          every change is shown immediately
         Devices
           sync                   send and fetch now, and wait for it
           offline / online       work without a network; nothing is lost

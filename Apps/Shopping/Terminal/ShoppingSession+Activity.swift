@@ -177,7 +177,7 @@ extension ShoppingSession {
 
     func signOut(_ text: String) async throws -> String {
         guard account.localOnlyReason == nil else {
-            throw CannotDo("Nobody is signed in on this device.")
+            throw CannotDo("No user is signed in on this device.")
         }
         let pending = try await store.status().pendingCount
         guard ["", "anyway"].contains(text) else {

@@ -36,7 +36,7 @@ extension ShoppingSession {
         let refused = try await store.status().attentionCount
         guard refused == 0 else {
             return
-                "Not in step: the service refused \(refused == 1 ? "1 change" : "\(refused) changes"); "
+                "Not synced: the service refused \(refused == 1 ? "1 change" : "\(refused) changes"); "
                 + "type refused."
         }
         return "In step with the service."
@@ -48,7 +48,7 @@ extension ShoppingSession {
     }
 
     static let newerAppSentence =
-        "Somebody uses a newer version of this app, and not all of their changes show here; update it."
+        "Someone uses a newer version of this app, and not all of their changes are shown here; update it."
 
     func status() async throws -> String {
         let status = try await store.status()

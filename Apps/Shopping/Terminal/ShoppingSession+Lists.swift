@@ -156,7 +156,7 @@ extension ShoppingSession {
         await keepScreen()
         return mode == .shopping
             ? "Shopping: rows stay in place; what others add waits as notices."
-            : "Planning: every change shows at once."
+            : "Planning: every change is shown immediately."
     }
 
     func showNotices() async throws -> String {

@@ -84,8 +84,8 @@ extension ShoppingSession {
         }
         switch sharing.linkAccess {
         case .invitedOnly: break
-        case .read: lines.append("Everybody who has the link may read.")
-        case .write: lines.append("Everybody who has the link may write.")
+        case .read: lines.append("Everyone with the link may read.")
+        case .write: lines.append("Everyone with the link may write.")
         }
         lines += sharing.requests.map { "\(ListText.oneLine($0)) asks to join: approve, or deny." }
         return (lines + [Self.link(of: sharing)]).joined(separator: "\n")
@@ -120,7 +120,7 @@ extension ShoppingSession {
             .filter { shown.contains($1) }.map(\.0)
         guard !names.isEmpty else {
             return sharing?.requests.isEmpty == false
-                ? "Somebody else asks now; type people first." : "Nobody asks to join."
+                ? "There are new requests; type people first." : "There are no requests to join."
         }
         try await needingService {
             try await self.store.answerRequests(of: listID, approving: approving, only: shown)
@@ -141,7 +141,7 @@ extension ShoppingSession {
             throw CannotDo("Several people are called \"\(text)\"; type people and use a number.")
         }
         guard let person = numbered ?? named.first, !person.isOwner else {
-            throw CannotDo("There is nobody \"\(text)\" to remove; type people.")
+            throw CannotDo("There is no person \"\(text)\" to remove; type people.")
         }
         try await needingService { try await self.store.remove(person.id, from: listID) }
         return "\(ListText.oneLine(person.name)) is removed from the list."
@@ -181,7 +181,7 @@ extension ShoppingSession {
         let (listID, list) = try await openedList()
         guard text.lowercased() == list.title.lowercased() else {
             throw CannotDo(
-                "To delete the open list for good, type delete \(ListText.oneLine(list.title)).")
+                "To delete the open list permanently, type delete \(ListText.oneLine(list.title)).")
         }
         if listID.isOwn, await store.sharing(of: listID) == nil {
             // No one else needs to know: the deletion is queued like every change.

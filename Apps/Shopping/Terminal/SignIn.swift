@@ -40,7 +40,7 @@ extension Shopping {
         func run() async throws {
             let session = try await shopping.openSession()
             guard session.isSignedIn else {
-                print("Nobody is signed in on this device.")
+                print("No user is signed in on this device.")
                 try await session.end()
                 return
             }

@@ -54,7 +54,7 @@ extension PageDevice {
             guard
                 FileManager.default.createFile(
                     atPath: file.path, contents: bytes, attributes: [.posixPermissions: 0o600])
-            else { throw CannotDo("This device is full; make room, and choose it again.") }
+            else { throw CannotDo("This device is full; free some space, and choose it again.") }
             try await self.store.setPicture(file, of: itemID, in: openListID)
             return "\(ListText.oneLine(item.name)) has a picture."
         }

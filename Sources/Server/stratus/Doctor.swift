@@ -12,7 +12,7 @@ struct Examine: AsyncParsableCommand {
             Changes no data, and may run beside the service. Prints which file breaks which invariant and \
             what to do about it, one line each, and exits with status 1; or one line when all is well. \
             With --repair it rebuilds what is derived from records; stop the service first. With \
-            --accept-loss it goes on with what is left of one database instead.
+            --accept-loss it continues with what is left of one database instead.
             """)
 
     @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))

@@ -26,7 +26,7 @@ struct Serve: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Let --dev listen on other addresses than loopback; who reaches it can sign in as anybody."
+            "Let --dev listen on other addresses than loopback; everyone who can reach it can sign in as any user."
     )
     var devAnywhere = false
 
@@ -137,7 +137,7 @@ struct Serve: AsyncParsableCommand {
         guard !dev || devAnywhere || ServiceNames.isLoopback(host) else {
             throw ValidationError(
                 """
-                With --dev whoever reaches the service may sign in as anybody, so it listens on \
+                With --dev everyone who can reach the service may sign in as any user, so it listens on \
                 loopback only; give --dev-anywhere if that is what you want.
                 """)
         }

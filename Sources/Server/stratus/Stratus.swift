@@ -13,7 +13,7 @@ struct Stratus: AsyncParsableCommand {
               curl -d '{"user":"alice"}' http://127.0.0.1:8080/dev/sign-in
 
             With --dev, containers, users and record types come into being on first use, the API \
-            token is `development`, and anybody who can reach the port can sign in as anybody. \
+            token is `development`, and everyone who can reach the port can sign in as any user. \
             Without it, make a container and its tokens first:
 
               stratus token create --data ~/stratus --container iCloud.org.example.Trails

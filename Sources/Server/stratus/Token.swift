@@ -57,7 +57,7 @@ struct Token: AsyncParsableCommand {
                 """))
         var user: String?
 
-        @Flag(help: "Make the user when nobody has this sign-in name.")
+        @Flag(help: "Create the user if the sign-in name does not exist.")
         var newUser = false
 
         func validate() throws {

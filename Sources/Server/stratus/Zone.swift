@@ -68,7 +68,7 @@ struct Zone: AsyncParsableCommand {
                 environment: ContainerEnvironment(rawValue: environment) ?? .production)
             let isRemoved = try await withService(of: data) { service in
                 guard let owner = try await service.storage.directory.user(named: user) else {
-                    throw ValidationError("Nobody signs in with the name \(user).")
+                    throw ValidationError("There is no user with the sign-in name \(user).")
                 }
                 let database = DatabaseAddress(address, .private(owner: owner.recordName))
                 guard try await service.storage.databases().contains(database) else {

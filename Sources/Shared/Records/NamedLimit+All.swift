@@ -17,7 +17,7 @@ extension NamedLimit {
             "records of a page when the request asks for no number", source: metrics),
         .init(
             "maximumRecordsPerPage", \.maximumRecordsPerPage, .count,
-            "records of a page, whatever the request asks for"),
+            "records of a page, even if the request asks for more"),
         .init(
             "changedBytesPerAnswer", \.changedBytesPerAnswer, .bytes,
             "records of an answer with changes; the rest comes with the next pages"),
@@ -92,7 +92,8 @@ extension NamedLimit {
             "people who may not ask for access to a share"),
         .init(
             "recordsPerShareChange", \.recordsPerShareChange, .count,
-            "records that come under a share, or out of it, at once; more do in steps"),
+            "records that come under a share, or out of it, in one transaction; more follow in steps"
+        ),
         .init(
             "recordsPerStep", \.recordsPerStep, .count, "records of one step of a long change"),
         .init(
@@ -126,10 +127,11 @@ extension NamedLimit {
             "records that refer to one with DELETE_SELF", source: metrics),
         .init(
             "recordsPerCascade", \.recordsPerCascade, .count,
-            "records that a request deletes by DELETE_SELF at once; more go in steps"),
+            "records that a request deletes by DELETE_SELF in one transaction; more follow in steps"
+        ),
         .init(
             "recordsPerLongCascade", \.recordsPerLongCascade, .count,
-            "records that a request deletes by DELETE_SELF, at once or in steps"),
+            "records that a request deletes by DELETE_SELF, in one transaction or in steps"),
         .init(
             "ancestorChanges", long: \.ancestorChanges,
             "changes of a zone after which replaced states are forgotten"),
@@ -241,19 +243,19 @@ extension NamedLimit {
             "what a user sends and receives in a second, on average"),
         .init(
             "transferBytesInBurst", \.transferBytesInBurst, .bytes,
-            "what a user may send and receive at once after a pause", source: plan),
+            "what a user may send and receive in one burst after a pause", source: plan),
         .init(
             "transferBytesPerSecondPerAddress", \.transferBytesPerSecondPerAddress, .bytes,
             "what a network address sends and receives in a second, on average"),
         .init(
             "transferBytesInBurstPerAddress", \.transferBytesInBurstPerAddress, .bytes,
-            "what a network address may send and receive at once after a pause"),
+            "what a network address may send and receive in one burst after a pause"),
         .init(
             "transferBytesPerSecondPerToken", \.transferBytesPerSecondPerToken, .bytes,
             "what moves with an API token without a user in a second, on average"),
         .init(
             "transferBytesInBurstPerToken", \.transferBytesInBurstPerToken, .bytes,
-            "what may move with an API token without a user at once after a pause"),
+            "what may move with an API token without a user in one burst after a pause"),
         .init(
             "transferBytesPerDay", \.transferBytesPerDay, .bytes,
             "what a container's clients send and receive in a day (UTC); 0 is no limit",
@@ -299,22 +301,22 @@ extension NamedLimit {
             "requests of a user of a container in a second, on average", source: plan),
         .init(
             "requestsInBurst", \.requestsInBurst, .count,
-            "requests that a user may send at once after a pause"),
+            "requests that a user may send in one burst after a pause"),
         .init(
             "requestsPerSecondPerAddress", \.requestsPerSecondPerAddress, .count,
             "requests from a network address in a second, on average"),
         .init(
             "requestsInBurstPerAddress", \.requestsInBurstPerAddress, .count,
-            "requests that may come from an address at once after a pause"),
+            "requests that may come from an address in one burst after a pause"),
         .init(
             "badRequestsBeforePenalty", \.badRequestsBeforePenalty, .count,
             "bad requests in series after which a sender's rates are halved"),
         .init(
             "requestsInWorkPerUser", \.requestsInWorkPerUser, .count,
-            "requests of a user that are worked on at once"),
+            "requests of a user that are worked on at the same time"),
         .init(
             "requestsInWork", \.requestsInWork, .count,
-            "requests of everybody that are worked on at once"),
+            "requests of all users that are worked on at the same time"),
         .init(
             "lightRequestsPerSecond", \.lightRequestsPerSecond, .count,
             "requests of a sender in a second that wait for no heavier sender's"),
@@ -322,7 +324,7 @@ extension NamedLimit {
             "lightRequestBytes", \.lightRequestBytes, .bytes, "a request's body that is light"),
         .init(
             "lightRequestsAtOnce", \.lightRequestsAtOnce, .count,
-            "requests of a sender that are light at once"),
+            "requests of a sender that are light at the same time"),
         .init(
             "bytesCountedAsRequest", \.bytesCountedAsRequest, .bytes,
             "what is received or sent and costs as much as a request"),

@@ -188,12 +188,12 @@ struct Ledger {
             guard let record = found[key] else {
                 if let last = lives.last, last.deleter == nil, last.isPromised {
                     violations.append(
-                        "\(key) is gone, and nobody deleted what edit \(last.number) made")
+                        "\(key) is missing, but nothing deleted what edit \(last.number) made")
                 }
                 continue
             }
             guard let life = lives.first(where: { $0.number == record.life }) else {
-                violations.append("\(key) has a life that nobody made: \(record.life)")
+                violations.append("\(key) has a life that was never created: \(record.life)")
                 continue
             }
             if life.deleter != nil, areDeletionsForgotten { continue }

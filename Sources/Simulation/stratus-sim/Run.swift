@@ -20,7 +20,7 @@ extension StratusSim {
         private static let timesOfEachPair = 500
 
         @Option(help: "How many worlds.") var worlds = 1_000
-        @Option(help: "No more worlds begin after so many seconds.") var seconds: Double?
+        @Option(help: "No new worlds start after this many seconds.") var seconds: Double?
         @Option(help: "The seed of the first one.") var seed: UInt64 = 1
         @Flag(help: "Draw the first seed; it is printed.") var fresh = false
         @Option(help: "How many processes at once.") var processes = 2

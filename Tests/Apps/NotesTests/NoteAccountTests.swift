@@ -16,7 +16,7 @@ struct NoteAccountTests {
         await phone.app.accountChanged()
         #expect(await phone.text.isEmpty)
         #expect(
-            await phone.status.lines == ["Nobody is signed in: the note stays on this device."])
+            await phone.status.lines == ["No user is signed in: the note stays on this device."])
         #expect(try !String(decoding: phone.bytes(), as: UTF8.self).contains("Alice"))
         try await world.cloud.signIn("bob", on: phone.container.connection)
         await phone.app.accountChanged()
@@ -136,7 +136,7 @@ struct NoteAccountTests {
             await device.status.availabilitySentence
         }
         let nobody = try await world.open("nobody", user: nil)
-        #expect(await availability(nobody).hasPrefix("Nobody is signed in"))
+        #expect(await availability(nobody).hasPrefix("No user is signed in"))
         let phone = try await world.open("phone")
         #expect(await availability(phone).hasPrefix("Signed in"))
         try await world.cloud.service.accounts.setDisabled(true, "alice")

@@ -82,7 +82,7 @@ struct ShoppingTogetherTests {
         ).split(separator: "\n").filter { $0 != "." && !$0.hasPrefix("* ") }
         #expect(seen.dropFirst().first == "Wine ticked.")
         #expect(
-            seen.dropFirst(2).first == "Not in step: the service refused 1 change; type refused.")
+            seen.dropFirst(2).first == "Not synced: the service refused 1 change; type refused.")
         #expect(seen.dropFirst(3).first?.hasPrefix("1 tick Wine: ") == true)
         #expect(
             seen.suffix(4) == [

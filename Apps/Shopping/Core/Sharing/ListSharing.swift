@@ -116,7 +116,7 @@ public struct SharingRefused: Error, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
-        case .noAccount: "Nobody is signed in; sign in first, because sharing needs an account."
+        case .noAccount: "No user is signed in; sign in first, because sharing needs an account."
         case .accountUnknown:
             "The service does not say now whether you are signed in; try again when it can be reached."
         case .sharedAlready: "\(detail) is shared already; invite people, or send them its link."
@@ -127,7 +127,7 @@ public struct SharingRefused: Error, Hashable, CustomStringConvertible {
             "This link opens no list for you: ask its owner to invite you, or type ask and the link where they take "
                 + "requests."
         case .noRequests:
-            "Nobody is asked by this link: its owner takes no requests. Ask them to invite you."
+            "This link does not accept requests to join. Ask its owner to invite you."
         case .noList:
             "This link is of something else than a shopping list; open it with its own app."
         case .turnedOff: "This version of the app joins shared lists, and does not share any yet."

@@ -172,7 +172,7 @@ extension ScreenModel {
         "Up, Down       choose an item", "Space, Enter   tick it, or take the mark away",
         "d, Backspace   take it off the list", "a              add; Tab chooses a suggestion",
         "c              take what is bought off the list",
-        "m              planning: changes show at once; shopping: rows stay in place",
+        "m              planning: changes show immediately; shopping: rows stay in place",
         "t              put what others added on the list", "h              what happened",
         "p              who shares the list, with keys to share it and invite",
         "u              what waits to be sent",

@@ -95,7 +95,7 @@ function drawTrouble() {
   const trouble = byID('trouble');
   trouble.hidden = !state.needsNewerApp;
   setText(trouble, state.needsNewerApp
-    ? 'Somebody uses a newer version of this app, and not all of their changes show here; update it.' : '');
+    ? 'Someone uses a newer version of this app, and not all of their changes are shown here; update it.' : '');
 }
 
 function draw(next) {

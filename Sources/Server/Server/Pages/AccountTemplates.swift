@@ -82,7 +82,7 @@ extension PageTemplates {
     static let recover = titled(
         "A new password",
         """
-        <p>With the recovery code that your account's page showed you. Without it, ask who runs the \
+        <p>With the recovery code that your account's page showed you. Without it, ask the operator of the \
         service: there is a command for it.</p>
         <form method="post" action="/auth/recover">
         <input type="hidden" name="form" value="{{form}}">

@@ -170,7 +170,7 @@ extension ServiceError {
         retryAfterSeconds: 2, frameworkCode: .zoneBusy)
     static let removalUnderWay = ServiceError(
         .tryAgainLater,
-        "The account is being deleted; the next start of the service goes on with what is left.")
+        "The account is being deleted; the next start of the service continues with what is left.")
     static let stillReferred = ServiceError(
         .validatingReferenceError,
         "Other records need this one, or one that would be deleted with it; delete or change them.",

@@ -163,7 +163,7 @@ struct ChangeTokens {
             through: token.version, of: zone, present: present, in: history)
         if intact < token.version {
             logger?.error(
-                "A device knows changes that this database lost: it fetches everything anew.",
+                "A device knows changes that this database lost: it fetches everything again.",
                 metadata: ["known": "\(token.version)", "intact": "\(intact)"])
         }
         return intact

@@ -93,7 +93,7 @@ final class DiskReserve: Sendable {
         state.isReadOnly = true
         isFull.store(true, ordering: .releasing)
         logger.error(
-            "The disk is full; the service is read-only until there is room. Deleting goes on.",
+            "The disk is full; the service is read-only until there is room. Deletions still work.",
             metadata: ["path": "\(path)", "reserve": "\(state.keptBytes)"])
     }
 

@@ -39,11 +39,11 @@ struct LossRefusal: Error, Hashable, Sendable {
         case .otherAddress(let found, let expected):
             return "The file holds the database \(found), and \(expected) belongs here."
         case .replaced:
-            return "The file is not the one whose commits were acknowledged: it was made anew, or "
-                + "comes from another data folder."
+            return "The file is not the one whose commits were acknowledged: it was created again, "
+                + "or comes from another data folder."
         case .damagedMark:
-            return "The file \(HighWaterMark.path(ofDatabase: path)) is damaged, so that nobody "
-                + "can tell whether the database has all that was acknowledged."
+            return "The file \(HighWaterMark.path(ofDatabase: path)) is damaged: it is unknown "
+                + "whether the database has all that was acknowledged."
         }
     }
 }

@@ -146,6 +146,6 @@ package struct AcceptedLoss: Hashable, Sendable, CustomStringConvertible {
     package var commits: UInt64
 
     package var description: String {
-        "accepted: \(path): \(refusal) It goes on with \(commits) commits and a new history."
+        "accepted: \(path): \(refusal) It continues with \(commits) commits and a new history."
     }
 }

@@ -112,7 +112,7 @@ struct SessionTests {
         #expect(refusal?.reason == .notInvited)
         #expect(
             try await session.answerRequests(approving: false)
-                == "Somebody else asks now; type people first.")
+                == "There are new requests; type people first.")
         _ = try await session.people()
         #expect(try await session.answerRequests(approving: false).contains("is denied."))
     }

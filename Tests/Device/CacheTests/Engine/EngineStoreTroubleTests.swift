@@ -251,7 +251,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// Nobody is signed in for a while.
+    /// No user is signed in for a while.
     @Test func editMadeSignedOutIsSentAfterwards() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
