@@ -28,7 +28,7 @@ package struct PageServer: Sendable {
     private let framedBy: [String]
 
     /// - Parameters:
-    ///   - port: 0 takes a free one.
+    ///   - port: 0 chooses a free port.
     ///   - bodySeconds: how long a request's body may take to come.
     ///   - framedBy: origins whose pages may show this page in a frame.
     package init(

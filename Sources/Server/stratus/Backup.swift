@@ -8,8 +8,8 @@ struct Backup: ParsableCommand {
         abstract: "Copy all data into a new folder, while the service runs.",
         discussion: """
             Everything that was acknowledged before the backup began is in it. The folder must not exist \
-            yet, or be empty. Its manifest.json is written last: a folder without one is not a whole \
-            backup. Assets are hard links where the folder is on the same file system.
+            yet, or be empty. Its manifest.json is written last: a folder without one is not a \
+            complete backup. Assets are hard links where the folder is on the same file system.
             """)
 
     @OptionGroup var folder: CommandFolder

@@ -12,7 +12,7 @@ struct Collect: AsyncParsableCommand {
             An asset that a record holds, or that was uploaded lately, is never taken.
             """)
 
-    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
     func run() async throws {

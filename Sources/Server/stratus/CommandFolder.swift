@@ -9,7 +9,7 @@ import StratusWire
 /// The data folder of a command, which may run while a service uses the folder. The service notices changes within
 /// two seconds.
 struct CommandFolder: ParsableArguments {
-    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
     init() {}

@@ -6,12 +6,12 @@ struct Compact: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove tombstones of records that were deleted long ago.",
         discussion: """
-            The service does so by itself where tombstones are more than a quarter of a zone; this \
-            does it everywhere. Devices that have not fetched since fetch everything once. The \
-            service may be running.
+            The service does this by itself when tombstones are more than a quarter of a zone; \
+            this does it everywhere. Devices that last fetched before those deletions fetch \
+            everything once. The service may be running.
             """)
 
-    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
     @Option(help: "How many days ago a record must have been deleted.")

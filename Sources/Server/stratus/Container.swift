@@ -4,11 +4,11 @@ import StratusRecords
 /// `stratus container`: the containers of a data folder.
 struct Container: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list and delete containers.",
+        abstract: "Create, list and delete containers.",
         subcommands: [Create.self, List.self, Delete.self])
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a container.")
+        static let configuration = CommandConfiguration(abstract: "Create a container.")
 
         @OptionGroup var folder: CommandFolder
         @OptionGroup var container: CommandContainer

@@ -15,14 +15,15 @@ struct Examine: AsyncParsableCommand {
             --accept-loss it continues with what is left of one database instead.
             """)
 
-    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
     @Option(
         help: ArgumentHelp(
             """
-            Go on with what is left of a database that is refused because commits of it are missing: a new \
-            history begins, and all devices fetch it anew. A missing file becomes an empty database.
+            Continue with what is left of a database that is refused because some of its commits \
+            are missing: a new history begins, and all devices fetch it again. A missing file \
+            becomes an empty database.
             """, valueName: "file"))
     var acceptLoss: String?
 

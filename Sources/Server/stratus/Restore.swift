@@ -7,9 +7,10 @@ struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Replace a data folder's content with a backup.",
         discussion: """
-            No service may run on the folder. Every file of the backup is compared with its manifest \
-            first. What the folder had moves into a folder replaced-<time> in it; nothing is deleted. All \
-            devices fetch everything once, as they have seen changes that the backup lacks.
+            Stop the service first. Every file of the backup is compared with its manifest before \
+            anything is replaced. The folder's old content is moved into a subfolder \
+            replaced-<time>; nothing is deleted. All devices fetch everything once, as they have \
+            seen changes that the backup lacks.
             """)
 
     @OptionGroup var folder: CommandFolder

@@ -13,7 +13,7 @@ struct Restored: AsyncParsableCommand {
             that have fewer commits than their high-water marks.
             """)
 
-    @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
     var data: String = Serve.defaultFolder
 
     func run() async throws {

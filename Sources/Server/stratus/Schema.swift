@@ -76,7 +76,7 @@ struct Schema: AsyncParsableCommand {
                 else with 1 and what is wrong.
                 """)
 
-        @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+        @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
         var data: String = Serve.defaultFolder
 
         @Option(help: "The container whose development schema it is compared with.")

@@ -26,32 +26,32 @@ struct Serve: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Let --dev listen on other addresses than loopback; everyone who can reach it can sign in as any user."
+            "Let --dev listen on addresses other than loopback; everyone who can reach it can sign in as any user."
     )
     var devAnywhere = false
 
-    @Option(help: "The address to listen on; 0.0.0.0 listens on every one.")
+    @Option(help: "The address to listen on; 0.0.0.0 listens on all addresses.")
     var host = "127.0.0.1"
 
-    @Option(help: "The port to listen on; 0 takes a free one.")
+    @Option(help: "The port to listen on; 0 chooses a free port.")
     var port = 8080
 
     @Option(
         help: ArgumentHelp(
-            "The folder that keeps the data; made when it does not exist.", valueName: "dir"))
+            "The data folder; created if it does not exist.", valueName: "dir"))
     var data: String?
 
     @Option(
         help: ArgumentHelp(
-            "The service's address as clients see it, when a proxy stands in front of it.",
+            "The service's address as clients see it, if there is a proxy in front of it.",
             valueName: "url"))
     var publicURL: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            A file with a token: whoever shows it as a bearer token may read /metrics from other \
-            machines. Without it only this machine's own programs may.
+            A file with a token: anyone who sends it as a bearer token may read /metrics from \
+            other machines. Without it only this machine's own programs may.
             """, valueName: "file"))
     var metricsToken: String?
 
@@ -59,8 +59,8 @@ struct Serve: AsyncParsableCommand {
         name: .customLong("host-name"), parsing: .singleValue,
         help: ArgumentHelp(
             """
-            A name by which clients call the service, beside the address that it listens on; may be \
-            given more than once. Not needed with --public-url.
+            A name by which clients call the service, in addition to the address that it listens \
+            on; may be given more than once. Not needed with --public-url.
             """, valueName: "name"))
     var hostNames: [String] = []
 
@@ -79,15 +79,16 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: """
-            Who may make an account on the sign-up page: open, or closed, where `stratus user create` \
-            makes them. With --dev it is open unless this says otherwise.
+            Who may make an account on the sign-up page: open, or closed, so that only \
+            `stratus user create` makes them. The default is closed; with --dev it is open.
             """)
     var signUp: AccountSettings.SignUp?
 
     @Flag(
         help: """
-            Take e-mail addresses of the sign-up page as verified. The service sends no mail, so \
-            anybody may claim any address; without this `stratus user verify` says whose it is.
+            Treat e-mail addresses from the sign-up page as verified. The service sends no mail, \
+            so anyone can claim any address; without this option use `stratus user verify` to \
+            confirm an address.
             """)
     var trustEmails = false
 
@@ -107,10 +108,10 @@ struct Serve: AsyncParsableCommand {
             """, valueName: "file"))
     var identityProviders: String?
 
-    @Flag(help: "Keep the data in memory only; it is gone when the service stops.")
+    @Flag(help: "Keep the data in memory only; it is lost when the service stops.")
     var memory = false
 
-    @Flag(help: "Say in each answer's header Server-Timing how long the service took for it.")
+    @Flag(help: "Report the time that each answer took in its Server-Timing header.")
     var serverTiming = false
 
     @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
@@ -145,7 +146,7 @@ struct Serve: AsyncParsableCommand {
             throw ValidationError("A port is a number from 0 to 65535.")
         }
         guard Logger.Level(rawValue: logLevel) != nil else {
-            throw ValidationError("There is no log level of this name; see --help.")
+            throw ValidationError("There is no log level with this name; see --help.")
         }
     }
 
@@ -159,8 +160,8 @@ struct Serve: AsyncParsableCommand {
         if publicURL != nil, tls == nil, trustedProxies == nil {
             logger.warning(
                 """
-                Something seems to stand before this service, and all requests count for its address: \
-                give --trusted-proxies to count them for their senders.
+                There seems to be a proxy in front of this service, and all requests count as the \
+                proxy's: give --trusted-proxies to count them per sender.
                 """)
         }
         var settings = ServiceSettings(
@@ -253,8 +254,8 @@ struct Serve: AsyncParsableCommand {
         guard let trustedProxies else { return .none }
         guard let proxies = TrustedProxies(trustedProxies) else {
             throw ValidationError(
-                "--trusted-proxies has something other than networks; give such as"
-                    + " 10.0.0.0/8,2001:db8::/32.")
+                "--trusted-proxies contains something that is not a network; give networks"
+                    + " such as 10.0.0.0/8,2001:db8::/32.")
         }
         return proxies
     }

@@ -12,7 +12,7 @@ struct Stratus: AsyncParsableCommand {
               stratus serve --dev --memory
               curl -d '{"user":"alice"}' http://127.0.0.1:8080/dev/sign-in
 
-            With --dev, containers, users and record types come into being on first use, the API \
+            With --dev, containers, users and record types are created on first use, the API \
             token is `development`, and everyone who can reach the port can sign in as any user. \
             Without it, make a container and its tokens first:
 

@@ -6,12 +6,12 @@ import StratusStorage
 /// `stratus token`: the API tokens with which apps use a service that runs without `--dev`.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list and revoke the tokens with which apps reach the service.",
+        abstract: "Create, list and revoke the tokens with which apps reach the service.",
         subcommands: [Create.self, List.self, Revoke.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an API token for a container, and a web-auth token for a user.",
+            abstract: "Create an API token for a container, and a web-auth token for a user.",
             discussion: """
                 Prints STRATUS_API_TOKEN=… and, with --user, STRATUS_WEB_AUTH_TOKEN=…, ready for a \
                 client's environment. The container is made when it does not exist; the user with --new-user \

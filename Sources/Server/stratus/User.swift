@@ -8,10 +8,10 @@ import StratusStorage
 /// `stratus user`: the people who have accounts.
 struct User: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list, disable and delete accounts.",
+        abstract: "Create, list, disable and delete accounts.",
         discussion: """
             USER is a record name, a sign-in name or an e-mail address. Passwords are read from \
-            standard input, a line. A running service heeds a change within two seconds.
+            standard input, one per line. A running service notices a change within two seconds.
             """,
         subcommands: [
             Create.self, List.self, Disable.self, Enable.self, Verify.self, Password.self,
@@ -20,7 +20,7 @@ struct User: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an account; its password is read from standard input.",
+            abstract: "Create an account; its password is read from standard input.",
             discussion: "Prints the user's record name.")
 
         @OptionGroup var folder: CommandFolder
@@ -93,7 +93,7 @@ struct User: AsyncParsableCommand {
     }
 
     struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a disabled user in again.")
+        static let configuration = CommandConfiguration(abstract: "Enable a disabled account.")
 
         @OptionGroup var folder: CommandFolder
         @Argument var user: String
@@ -151,7 +151,7 @@ struct User: AsyncParsableCommand {
                 let row = try await service.accounts.user(user)
                 let descriptor = open(output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
                 guard descriptor >= 0 else {
-                    throw OneSentence("The file \(output) exists already, or cannot be made.")
+                    throw OneSentence("The file \(output) already exists, or cannot be created.")
                 }
                 let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
                 do {
@@ -172,10 +172,11 @@ struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an account with its sessions and keys; the records stay.",
             discussion: """
-                Prints the user's record name. With --with-records all that is in the private databases is \
-                deleted too, and what the user made in public ones; the shares of others are left. A public \
-                record that others' records need stays, without what it said. If the command is stopped, \
-                the next start of the service goes on. Of a private database stays the file \
+                Prints the user's record name. With --with-records, everything in the private \
+                databases and the records that the user created in public ones are deleted too, \
+                and the user leaves other people's shares. A public record that others' records \
+                need stays, without its fields. If the command is stopped, the service continues \
+                at its next start. Of each private database only this file remains: \
                 databases/…/RECORD-NAME.sqlite; remove it while the service is stopped.
                 """)
 
@@ -187,7 +188,7 @@ struct User: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The user again, as typed before, which confirms that the records are deleted.",
+                "The same USER again, to confirm that the records are deleted.",
                 valueName: "user"))
         var confirm: String?
 

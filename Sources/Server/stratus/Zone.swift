@@ -14,9 +14,9 @@ struct Zone: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a zone because its owner wants the app's data gone.",
             discussion: """
-                Devices are notified that the zone was purged, and remove what they keep of it. Saving \
-                into it fails as userDeletedZone until an app creates it again. The service may be \
-                running.
+                Devices are notified that the zone was purged, and remove their copies of it. \
+                Saving into it fails as userDeletedZone until an app creates it again. The service \
+                may be running.
                 """)
 
         @OptionGroup var which: Which
@@ -38,7 +38,7 @@ struct Zone: AsyncParsableCommand {
     }
 
     struct Which: ParsableArguments {
-        @Option(help: ArgumentHelp("The folder that keeps the data.", valueName: "dir"))
+        @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
         var data: String = Serve.defaultFolder
 
         @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")

@@ -75,6 +75,6 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case assetNotAvailable = 35
     /// There is an account, but it is not ready: for example, its encryption key is not on this device.
     case accountTemporarilyUnavailable = 36
-    /// A participant is named twice, or the user may join the share already.
+    /// A participant is named twice, or the user may already join the share.
     case participantAlreadyInvited = 37
 }

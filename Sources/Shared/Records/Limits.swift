@@ -314,8 +314,8 @@ public struct Limits: Hashable, Sendable {
     public var requestsPerSecondPerAddress = 200
     /// Requests that may come in one burst from one network address after a pause.
     public var requestsInBurstPerAddress = 2_000
-    /// Bad requests in series after which a sender's rates are halved, and halved again after as many
-    /// more, at most five times. Good requests and time make up for them.
+    /// Consecutive bad requests after which a sender's rates are halved, and halved again after as
+    /// many more, at most five times. Good requests and time make up for them.
     public var badRequestsBeforePenalty = 20
     /// Requests of one user that are worked on at the same time; the others wait for their turn.
     public var requestsInWorkPerUser = 8
@@ -360,12 +360,12 @@ public struct Limits: Hashable, Sendable {
 
     // MARK: Who signs in
 
-    /// Wrong passwords for an account from one network address that are free; each minute adds one.
+    /// Wrong passwords for an account from one network address before further attempts must wait; each minute adds one.
     public var wrongPasswords = 10
-    /// Wrong passwords for an account from everywhere that are free; each minute adds one. Addresses
-    /// that signed in to the account before are not affected.
+    /// Wrong passwords for an account from everywhere before further attempts must wait; each
+    /// minute adds one. Addresses that signed in to the account before are not affected.
     public var wrongPasswordsPerAccount = 30
-    /// Wrong passwords from one network address that are free; every ten seconds add one.
+    /// Wrong passwords from one network address before further attempts must wait; every ten seconds add one.
     public var wrongPasswordsPerAddress = 60
     /// Passwords that are checked at the same time: each takes 32 MB.
     public var passwordsAtOnce = 2

@@ -32,10 +32,13 @@ extension NamedLimit {
             "records of a query's answer; the rest comes with the next pages"),
         .init(
             "recordsScannedPerQuery", \.recordsScannedPerQuery, .count,
-            "records that a query looks at; then it answers what it has and a marker"),
+            """
+            records that a query looks at; then it returns what it has found, with a \
+            continuation marker
+            """),
         .init(
             "bytesScannedPerQuery", \.bytesScannedPerQuery, .bytes,
-            "records that a query looks at, to the same effect"),
+            "bytes of records that a query looks at; then the same happens"),
         .init(
             "recordsSortedTogether", \.recordsSortedTogether, .count,
             "records with equal first sort keys that are put in order in memory"),
@@ -53,7 +56,7 @@ extension NamedLimit {
             "indexes that queries asked for in a database"),
         .init(
             "compoundIndexesPerDatabase", \.compoundIndexesPerDatabase, .count,
-            "of them, indexes of a filter's field with a sort's"),
+            "those of them that combine a filter's field with a sort's field"),
         .init(
             "recordsReadPerCompoundIndex", \.recordsReadPerCompoundIndex, .count,
             "records read for a page before such an index is made"),
@@ -164,31 +167,32 @@ extension NamedLimit {
         .init("uploadsPerUser", \.uploadsPerUser, .count, "uploads that a user has under way"),
         .init(
             "uploadAddressSeconds", seconds: \.uploadAddressSeconds,
-            "how long an address for an upload is good", source: "Uploading Assets"),
+            "how long an address for an upload is valid", source: "Uploading Assets"),
         .init(
             "assetReceiptSeconds", seconds: \.assetReceiptSeconds, "how long a receipt can be saved"
         ),
         .init(
             "downloadAddressSeconds", seconds: \.downloadAddressSeconds,
-            "how long an address for a download is good"),
+            "how long an address for a download is valid"),
         .init(
             "unreferencedAssetSeconds", seconds: \.unreferencedAssetSeconds,
             "how long an asset is kept that no record holds"),
         .init(
             "assetCollectionSeconds", seconds: \.assetCollectionSeconds,
-            "how often such assets are looked for"),
+            "how often unused assets are looked for"),
         .init(
             "assetsPerCollection", \.assetsPerCollection, .count,
-            "rows that a transaction of that takes away"),
+            "assets removed in one transaction of a collection"),
         .init("assetUploadSeconds", seconds: \.assetUploadSeconds, "how long an upload may take"),
         .init(
-            "assetIdleSeconds", seconds: \.assetIdleSeconds, "how long an upload may stand still"),
+            "assetIdleSeconds", seconds: \.assetIdleSeconds,
+            "how long an upload may receive nothing"),
     ]
 
     private static let notifications: [NamedLimit] = [
         .init(
             "notificationBytes", \.notificationBytes, .bytes,
-            "a notification; of a larger one parts are dropped", source: "Apple's push service"),
+            "a notification; parts of a larger one are left out", source: "Apple's push service"),
         .init(
             "additionalFieldsPerNotification", \.additionalFieldsPerNotification, .count,
             "additional fields of a notification", source: "CKQueryNotification"),
@@ -277,13 +281,16 @@ extension NamedLimit {
     private static let signIns: [NamedLimit] = [
         .init(
             "wrongPasswords", \.wrongPasswords, .count,
-            "wrong passwords for an account from a network address that are free"),
+            """
+            wrong passwords for an account from a network address before further attempts must \
+            wait
+            """),
         .init(
             "wrongPasswordsPerAccount", \.wrongPasswordsPerAccount, .count,
-            "wrong passwords for an account from everywhere that are free"),
+            "wrong passwords for an account from everywhere before further attempts must wait"),
         .init(
             "wrongPasswordsPerAddress", \.wrongPasswordsPerAddress, .count,
-            "wrong passwords from a network address that are free"),
+            "wrong passwords from a network address before further attempts must wait"),
         .init(
             "passwordsAtOnce", \.passwordsAtOnce, .count,
             "passwords that are checked at the same time, with 32 MB each"),
@@ -310,7 +317,7 @@ extension NamedLimit {
             "requests that may come from an address in one burst after a pause"),
         .init(
             "badRequestsBeforePenalty", \.badRequestsBeforePenalty, .count,
-            "bad requests in series after which a sender's rates are halved"),
+            "consecutive bad requests after which a sender's rates are halved"),
         .init(
             "requestsInWorkPerUser", \.requestsInWorkPerUser, .count,
             "requests of a user that are worked on at the same time"),
@@ -319,7 +326,7 @@ extension NamedLimit {
             "requests of all users that are worked on at the same time"),
         .init(
             "lightRequestsPerSecond", \.lightRequestsPerSecond, .count,
-            "requests of a sender in a second that wait for no heavier sender's"),
+            "requests of a sender per second that do not wait behind heavier senders"),
         .init(
             "lightRequestBytes", \.lightRequestBytes, .bytes, "a request's body that is light"),
         .init(
@@ -327,12 +334,12 @@ extension NamedLimit {
             "requests of a sender that are light at the same time"),
         .init(
             "bytesCountedAsRequest", \.bytesCountedAsRequest, .bytes,
-            "what is received or sent and costs as much as a request"),
+            "bytes received or sent that cost as much as one request"),
         .init(
             "waitingRequestsPerUser", \.waitingRequestsPerUser, .count,
             "requests of a user that may wait", minimum: 0),
         .init(
-            "waitingRequests", \.waitingRequests, .count, "requests of everybody that may wait",
+            "waitingRequests", \.waitingRequests, .count, "requests of all users that may wait",
             minimum: 0),
     ]
 
@@ -360,13 +367,14 @@ extension NamedLimit {
     private static let times: [NamedLimit] = [
         .init(
             "webAuthTokenSeconds", seconds: \.webAuthTokenSeconds,
-            "how long a web-auth token is good", source: "Setting Up Web Services"),
+            "how long a web-auth token is valid", source: "Setting Up Web Services"),
         .init(
             "staySignedInSeconds", seconds: \.staySignedInSeconds,
-            "how long it is good for who stays signed in", source: "Setting Up Web Services"),
+            "how long it is valid for a user who stays signed in", source: "Setting Up Web Services"
+        ),
         .init(
             "signInRequestSeconds", seconds: \.signInRequestSeconds,
-            "how long the address of a sign-in page is good"),
+            "how long the address of a sign-in page is valid"),
         .init(
             "longPollSeconds", seconds: \.longPollSeconds,
             "how long a poll waits for a notification"),
@@ -375,16 +383,16 @@ extension NamedLimit {
             "how long a request's head may take to arrive"),
         .init(
             "requestReadSeconds", seconds: \.requestReadSeconds,
-            "how long a request's body may take to arrive, beside its bytes' time"),
+            "how long a request's body may take to arrive, in addition to the time for its bytes"),
         .init(
             "answerWriteSeconds", seconds: \.answerWriteSeconds,
-            "how long an answer may take to be read, beside its bytes' time"),
+            "how long an answer may take to be read, in addition to the time for its bytes"),
         .init(
             "connectionIdleSeconds", seconds: \.connectionIdleSeconds,
             "how long a connection may be silent"),
         .init(
             "pushTokenSeconds", seconds: \.pushTokenSeconds,
-            "how long a push token is good after its last use",
+            "how long a push token is valid after its last use",
             source: "the live service's address of the long poll"),
     ]
 }

@@ -51,7 +51,7 @@ enum Snippets {
         let hut = CKRecord(recordType: "Hut", recordID: hutID)
         hut["name"] = "Gipfelblick"
         try await cache.save(hut)  // the row and its pending change in one transaction
-        try await cache.sync()  // or start(), which keeps in step by itself
+        try await cache.sync()  // or start(), which syncs automatically
     }
 
     /// Run by the tests as it stands.

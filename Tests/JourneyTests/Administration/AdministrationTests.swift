@@ -216,7 +216,7 @@ import Testing
                 ["user", "create", "--email", "i@example.org"], nil,
                 "Standard input has no password"
             ),
-            (["user", "disable", "nobody"], nil, "There is no user of this name."),
+            (["user", "disable", "nobody"], nil, "There is no user with this name."),
             (["token", "create", "--container", long], nil, "A container's name has at most 127"),
             (
                 ["token", "create", "--container", "c", "--origin", "https://a.example.org/"], nil,

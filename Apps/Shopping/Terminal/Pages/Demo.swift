@@ -19,7 +19,7 @@ extension Shopping {
         @Flag(help: "As pages in a browser; there is no other way yet.")
         var web = false
 
-        @Option(help: ArgumentHelp("The port to listen on; 0 takes a free one.", valueName: "n"))
+        @Option(help: ArgumentHelp("The port to listen on; 0 chooses a free port.", valueName: "n"))
         var port = 0
 
         func validate() throws {

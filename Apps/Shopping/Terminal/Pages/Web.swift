@@ -18,7 +18,7 @@ extension Shopping {
 
         @ParentCommand var shopping: Shopping
 
-        @Option(help: ArgumentHelp("The port to listen on; 0 takes a free one.", valueName: "n"))
+        @Option(help: ArgumentHelp("The port to listen on; 0 chooses a free port.", valueName: "n"))
         var port = 0
 
         func run() async throws {

@@ -22,7 +22,7 @@ import Synchronization
 /// ```swift
 /// func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
 ///     await store.handleEvent(event, syncEngine: syncEngine)
-///     // … what the app wants of it
+///     // … what the app does with the event
 /// }
 ///
 /// func nextRecordZoneChangeBatch(
@@ -46,8 +46,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         var fetches: [ZoneID: Int] = [:]
         /// Zones that were missing, with the number of database fetches before that.
         var zonesInDoubt: [ZoneID: Int] = [:]
-        /// Why data from the service could not be written; then no newer state of the engine is kept, and nothing is sent,
-        /// until the data is fetched again.
+        /// Why data from the service could not be written; then no newer state of the engine is kept, and nothing is
+        /// sent, until the data is fetched again.
         var failure: (any Error)?
         /// The pause before what could not be written is fetched again, and whether that is planned.
         var recoveryPause = Backoff(firstSeconds: 1, longestSeconds: 300)
@@ -74,9 +74,10 @@ public final class EngineStore: CKSyncEngineDelegate {
         try store.engineState()
     }
 
-    /// Why something could not be written, such as because of a full disk. Nothing is lost: what was not written is fetched
-    /// again with the engine's next fetch, or by a new engine with ``stateSerialization()``, and until then nothing is sent. `CacheError.halted` with
-    /// the reason `otherAccount` while another user than the file's is signed in: then nothing is sent or written.
+    /// Why something could not be written, for example because the disk is full. Nothing is lost: what was not written
+    /// is fetched again with the engine's next fetch, or by a new engine with ``stateSerialization()``, and until then
+    /// nothing is sent. `CacheError.halted` with the reason `otherAccount` while another user than the file's is signed
+    /// in: then nothing is sent or written.
     public var failure: (any Error)? { state.withLock { $0.failure ?? $0.halt } }
 
     /// Saves records and deletes others, here at once, and has the engine send them.

@@ -12,7 +12,7 @@ extension CloudCache {
     ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
-    ///   - editDateKey: a date field in which every local edit leaves its time; nil leaves records alone.
+    ///   - editDateKey: a date field that every local edit sets to its time; nil sets no field.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
     ///   - types: which fields queries find by index.
     ///   - world: the source of time and randomness; replaced in tests.

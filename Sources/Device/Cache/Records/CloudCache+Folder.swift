@@ -35,9 +35,9 @@ extension CloudCache {
     ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
-    ///   - editDateKey: the date field in which every local edit leaves its time; nil leaves records alone.
+    ///   - editDateKey: the date field that every local edit sets to its time; nil sets no field.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
-    ///   - types: which fields queries find by index; nil leaves the file as it was declared last.
+    ///   - types: which fields queries find by index; nil keeps the last declaration.
     ///   - assets: which files are downloaded automatically, and how much space they may take.
     ///   - world: the source of time and randomness; replaced in tests.
     /// - Throws: ``CacheError``: as

@@ -56,11 +56,11 @@ public final class CloudCache: Sendable {
     ///   - settings: how fast each database syncs, and how much at once.
     ///   - resolver: decides conflicts; `FieldWise` by default, or `LatestEditWins` where there is an
     ///     `editDateKey`.
-    ///   - editDateKey: a date field in which every local edit leaves its time, for `LatestEditWins` or a
-    ///     resolver of the app; nil leaves records alone.
+    ///   - editDateKey: a date field that every local edit sets to its time, for `LatestEditWins`
+    ///     or a resolver of the app; nil sets no field.
     ///   - versions: which records are too new for this app, and how older ones are migrated.
-    ///   - types: which fields queries find by index; nil leaves the file as it was declared last. A type
-    ///     that is new or declared otherwise is read once, here.
+    ///   - types: which fields queries find by index; nil keeps the last declaration. Records of a
+    ///     new or changed type are read once when the file is opened.
     ///   - assets: which files are downloaded automatically, and how much space they may take.
     ///   - world: the source of time and randomness; replaced in tests.
     /// - Throws: ``CacheError`` when the file cannot be opened, when a newer app wrote it, or

@@ -17,7 +17,7 @@ import StratusWire
 ///
 /// - Parameters:
 ///   - host: The address to listen on.
-///   - port: The port to listen on; 0 takes a free one.
+///   - port: The port to listen on; 0 chooses a free port.
 ///   - publicOrigin: The origin of the addresses in answers, such as `https://cloud.example.org`; nil takes the Host
 ///     that each request names.
 ///   - trustedProxies: The proxies that are trusted to say where requests come from.

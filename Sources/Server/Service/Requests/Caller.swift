@@ -21,7 +21,7 @@ struct Caller: Hashable, Sendable {
     /// Identifies a request that a server-to-server key signed, also when it is repeated; nil for others.
     var signedRequest: [UInt8]?
 
-    /// Whether a server-to-server key signed the request: it reaches the public database only.
+    /// Whether a server-to-server key signed the request: it can use only the public database.
     var isServer: Bool { signedRequest != nil }
 }
 

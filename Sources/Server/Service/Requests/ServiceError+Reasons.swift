@@ -21,12 +21,12 @@ extension ServiceError {
     static let accountDisabled = ServiceError(
         .accessDenied, "The account is disabled.", frameworkCode: .managedAccountRestricted)
     static let serverInOthersDatabase = ServiceError(
-        .accessDenied, "A server-to-server key reaches the public database only.",
+        .accessDenied, "A server-to-server key can use only the public database.",
         frameworkCode: .permissionFailure)
     static let identityProviderUnreachable = ServiceError(
         .tryAgainLater, "The identity provider's keys cannot be fetched now; try again later.",
         retryAfterSeconds: 30)
-    static let unknownUser = ServiceError(.notFound, "There is no user of this name.")
+    static let unknownUser = ServiceError(.notFound, "There is no user with this name.")
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
     static let longClientID = invalid("A clientId has at most 255 bytes.")
     static let createNotPermitted = notPermitted("CREATE operation not permitted")
@@ -99,11 +99,11 @@ extension ServiceError {
     }
     static let tooManyFields = overLimit("The record has more fields than a record may have.")
     static let lookupTooLarge = overLimit(
-        "The records are too many bytes for one answer; look up fewer at a time.")
+        "The records are too large for one answer; look up fewer at a time.")
     static let modifyTooLarge = overLimit(
-        "The stored records are too many bytes for one request; name fewer of them at a time.")
+        "The stored records are too large for one request; name fewer of them at a time.")
     static let publicQuotaExceeded = ServiceError(
-        .quotaExceeded, "The container's public database is full; delete records of it.",
+        .quotaExceeded, "The container's public database is full; delete some of its records.",
         frameworkCode: .quotaExceeded)
     static let privateQuotaExceeded = ServiceError(
         .quotaExceeded, "The user's storage is full; delete records of the private database.",
@@ -136,7 +136,7 @@ extension ServiceError {
         .badRequest, "A participant is named twice. Name each once.",
         frameworkCode: .participantAlreadyInvited)
     static let mayJoinAlready = ServiceError(
-        .badRequest, "The user may join the share already. Follow the link.",
+        .badRequest, "The user may already join the share. Open the link.",
         frameworkCode: .participantAlreadyInvited)
     static let tooManyAccessRequests = ServiceError(
         .badRequest, "The share has as many access requests as a share may have. Ask later.",
@@ -146,7 +146,7 @@ extension ServiceError {
         "The share has as many blocked people as a share may have. Unblock some first.",
         frameworkCode: .tooManyParticipants)
     static let zoneEncryptedAsOne = ServiceError(
-        .badRequest, "The zone is encrypted as one. Share it as a whole.",
+        .badRequest, "The zone is encrypted as a whole. Share the whole zone.",
         frameworkCode: .serverRejectedRequest)
     static let encryptionScopeStays = ServiceError(
         .badRequest, "A zone keeps the encryption scope with which it was created.",
