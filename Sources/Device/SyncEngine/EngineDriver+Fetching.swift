@@ -75,8 +75,7 @@ extension EngineDriver {
         await tell(.didFetchChanges(.init(context: context)), engine)
         await tellState(engine)
         // Zones that the options of a scheduled fetch exclude wait until they change.
-        session.focus =
-            context.reason == .scheduled ? kept(round.focus) : kept(FetchFocus())
+        session.focus = kept(context.reason == .scheduled ? round.focus : FetchFocus())
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
         return round.outcome
     }

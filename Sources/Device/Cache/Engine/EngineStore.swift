@@ -134,12 +134,16 @@ public final class EngineStore: CKSyncEngineDelegate {
 
     /// Takes the engine back to the state that was stored last, so that what could not be written is fetched again.
     private func recover(_ engine: CKSyncEngine) async throws {
-        guard state.withLock({ $0.failure != nil }) else { return }
+        let isNeeded = state.withLock { state in
+            // The planned fetch has begun; one that fails here plans the next.
+            state.isRecoveryPlanned = false
+            return state.failure != nil
+        }
+        guard isNeeded else { return }
         let zones = engine.state.rewind(to: try store.engineState())
         state.withLock { state in
             state.failure = nil
             state.fetches = [:]
-            state.isRecoveryPlanned = false
         }
         try resume(engine)
         // Each call writes the session's list of zones into the engine's state.
@@ -177,8 +181,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         let wanted = syncEngine.state.pendingRecordZoneChanges
             .filter { context.options.scope.contains($0) }
         do {
-            guard !isHalted else { return nil }
-            // Nothing is sent before what could not be written was fetched again.
+            // Nothing is sent to another user, or before what could not be written was fetched again.
             guard failure == nil else { return nil }
             try noteUnsent()
             try await askForChanges(syncEngine)

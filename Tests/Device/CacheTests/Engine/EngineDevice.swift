@@ -89,13 +89,7 @@ final class EngineDevice {
             [], deleting: [CKRecord.ID(recordName: name, zoneID: .list)], engine)
     }
 
-    func texts() throws -> [String: String] {
-        var texts: [String: String] = [:]
-        for record in try cache.records(ofType: "Item", inZoneWith: .list) {
-            texts[record.recordID.recordName] = record["text"]
-        }
-        return texts
-    }
+    func texts() throws -> [String: String] { try cache.texts() }
 
     /// Until nothing is left to send; conflicts take a second time.
     func sync() async throws {

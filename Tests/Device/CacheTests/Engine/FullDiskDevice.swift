@@ -108,13 +108,7 @@ final class FullDiskDevice {
         try delegate.store.save([record], engine)
     }
 
-    func texts() throws -> [String: String] {
-        var texts: [String: String] = [:]
-        for record in try cache.records(ofType: "Item", inZoneWith: .list) {
-            texts[record.recordID.recordName] = record["text"]
-        }
-        return texts
-    }
+    func texts() throws -> [String: String] { try cache.texts() }
 
     func sync() async throws {
         for _ in 0..<3 {
