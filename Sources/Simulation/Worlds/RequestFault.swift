@@ -137,8 +137,8 @@ final class FaultDice: Sendable {
         case 20..<27: return .requestLost
         case 27..<32: return .noRoute
         case 32..<40: return .doubled
-        case 40..<45: return .late
-        case 45..<57: return .abandoned
+        case 40..<46: return .late
+        case 46..<57: return .abandoned
         case 57..<66 where isChanges: return .tokensExpired
         case 57..<72 where isModify:
             let codes = RequestFault.itemCodes

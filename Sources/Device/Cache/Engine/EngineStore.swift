@@ -94,8 +94,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         try refresh(records.map { RecordID($0.recordID) } + ids.map { RecordID($0) }, engine)
     }
 
-    /// Tells the engine about all pending changes in the cache. Call it after opening both, after creating or deleting
-    /// zones with the cache, and after adopting its records.
+    /// Tells the engine about all pending changes in the cache. Call it after opening both, after creating, deleting or
+    /// attaching zones with the cache, and after adopting its records.
     ///
     /// - Throws: SQLite's error.
     public func resume(_ engine: CKSyncEngine) throws {
@@ -107,6 +107,17 @@ public final class EngineStore: CKSyncEngineDelegate {
                 .deleteZone(CKRecordZone.ID($0))
             })
         try refresh(try store.pendingIDs(limit: .max), engine)
+        fetchAttached(engine)
+    }
+
+    /// Has the engine fetch what changed in zones while they were detached.
+    private func fetchAttached(_ engine: CKSyncEngine) {
+        let zones = engine.state.zoneIDsWithUnfetchedServerChanges.map { ZoneID($0) }
+            .filter { keepsChanges(of: $0) }
+        guard !zones.isEmpty else { return }
+        _ = store.world.startTask("fetch attached zones") { [weak engine] in
+            for zone in zones { await engine?.fetchSoon(zone) }
+        }
     }
 
     // MARK: The delegate

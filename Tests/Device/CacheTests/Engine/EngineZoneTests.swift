@@ -76,6 +76,33 @@ import Testing
         }
     }
 
+    /// An automatic engine, of which nothing asks for a fetch: what came meanwhile is fetched when the app says so.
+    @Test func attachedZoneIsFetchedByAnAutomaticEngine() async throws {
+        let clock = TestClock()
+        let cloud = TestCloud(clock: clock)
+        let tablet = try await EngineDevice(cloud, "tablet")
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        let phone = try await EngineDevice(cloud, "phone", clock: clock)
+        func waitForFetch(_ isDone: () async throws -> Bool) async throws {
+            for _ in 0..<120 {
+                if try await isDone() { return }
+                clock.advance(bySeconds: 0.5)
+                for _ in 0..<50 { await Task.yield() }
+            }
+        }
+        try await waitForFetch { try phone.texts() == ["a": "1"] }
+        try await phone.cache.detachZone(.list)
+        try tablet.save("b", "theirs")
+        try await tablet.sync()
+        try await waitForFetch { !phone.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty }
+        #expect(try phone.texts() == ["a": "1"])
+        try await phone.cache.attachZone(.list)
+        try phone.store.resume(phone.engine)
+        try await waitForFetch { try phone.texts().count == 2 }
+        #expect(try phone.texts() == ["a": "1", "b": "theirs"])
+    }
+
     /// The zone is still there, and is no longer to be deleted.
     @Test func recordSavedAfterARefusedDeletionStays() async throws {
         let cloud = TestCloud()
