@@ -125,7 +125,7 @@ struct NoteOfflineTests {
         #expect(await tablet.status.lines == ["In the cloud."])
     }
 
-    @Test func deletedNoteStaysUntilItIsWrittenAnew() async throws {
+    @Test func deletedNoteStaysUntilItIsWrittenAgain() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("one")

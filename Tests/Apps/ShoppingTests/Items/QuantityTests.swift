@@ -30,7 +30,7 @@ struct QuantityTests {
         #expect(ListText().render(list(made)).contains("[ ] 2 × Milk\n"))
     }
 
-    @Test func laterNumberWinsAndAnAddBeginsAnew() {
+    @Test func laterNumberWinsAndAnAddBeginsAgain() {
         let entries = [
             alice.add("Milk", after: nil, at: 1),
             alice.writer.quantity("Milk", 3, id: "a", at: 5),

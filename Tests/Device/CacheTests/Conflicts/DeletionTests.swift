@@ -60,7 +60,7 @@ import Testing
 
     /// A record that is made anew waits until the zone's changes have told of the former one's deletion, and so do those that
     /// need it.
-    @Test func newChildWaitsWithItsParentThatWasMadeAnew() async throws {
+    @Test func newChildWaitsWithItsParentThatWasRecreated() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
@@ -112,7 +112,7 @@ import Testing
     ///
     /// - Parameter hasTimes: whether a field of the record tells that it is another.
     @Test(arguments: [true, false])
-    func deletionOfFormerRecordSparesOneMadeAnew(hasTimes: Bool) async throws {
+    func deletionOfFormerRecordSparesOneRecreated(hasTimes: Bool) async throws {
         let cloud = RealService()
         let resolver = FieldWise(fieldTimesKey: hasTimes ? FieldWise.defaultFieldTimesKey : nil)
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"], resolver: resolver)
@@ -129,7 +129,7 @@ import Testing
 
     /// No field tells the two apart, so the first is deleted at the service before the second is saved.
     @Test(arguments: [true, false], [true, false])
-    func recordMadeAnewSurvivesUnansweredDeletionOfFormerOne(
+    func recordRecreatedSurvivesUnansweredDeletionOfFormerOne(
         arrives: Bool, restarts: Bool
     ) async throws {
         let cloud = RealService()
@@ -154,7 +154,7 @@ import Testing
 
     /// The phone deletes a record that the tablet, unknown to it, has deleted and made anew; then it fetches all again,
     /// as much of the zone as it has sent since being intact.
-    @Test func recordMadeAnewBelowIntactVersionStays() async throws {
+    @Test func recordRecreatedBelowIntactVersionStays() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try tablet.delete("a")

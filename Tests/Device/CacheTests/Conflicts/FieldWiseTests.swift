@@ -80,7 +80,7 @@ import Testing
     /// Somebody deleted the record and made another of its name; an edit of the deleted one is in neither, however late
     /// it was made and whoever syncs first.
     @Test(arguments: [[0, 1], [1, 0]])
-    func recordMadeAnewHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
+    func recordRecreatedHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
         try devices[0].delete("a")
         try devices[0].edit("a", ["title": .string("anew")])
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The same where the service heard of the deletion before there was another record.
-    @Test func editOfRecordThatWasMadeAnewElsewhereIsGivenUp() async throws {
+    @Test func editOfRecordThatWasRecreatedElsewhereIsGivenUp() async throws {
         let (cloud, devices) = try await world([0, 0])
         try devices[0].delete("a")
         try await devices[0].sync()

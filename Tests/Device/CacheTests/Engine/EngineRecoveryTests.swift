@@ -140,8 +140,8 @@ import Testing
         #expect(try tablet.texts() == ["a": "1", "b": "1", "c": "1"])
     }
 
-    /// As `RemadeZoneTests.zoneMadeAnewHereAndDeletedStaysDeleted`, with an engine.
-    @Test func zoneMadeAnewHereAndDeletedStaysDeleted() async throws {
+    /// As `RemadeZoneTests.zoneRecreatedHereAndDeletedStaysDeleted`, with an engine.
+    @Test func zoneRecreatedHereAndDeletedStaysDeleted() async throws {
         let cloud = TestCloud()
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate

@@ -56,7 +56,7 @@ import Testing
         #expect(try await phone.cache.reports().isEmpty)
     }
 
-    @Test func unansweredDeletionSparesRecordMadeAnewElsewhere() async throws {
+    @Test func unansweredDeletionSparesRecordRecreatedElsewhere() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
@@ -99,7 +99,7 @@ import Testing
     ///
     /// - Parameter hasTimes: whether a field of the record tells that it is another.
     @Test(arguments: [true, false])
-    func recordMadeAnewHasNothingOfTheFormer(hasTimes: Bool) async throws {
+    func recordRecreatedHasNothingOfTheFormer(hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
             TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func recordMadeAnewAndDeletedElsewhereStaysDeleted() async throws {
+    @Test func recordRecreatedAndDeletedElsewhereStaysDeleted() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
@@ -135,7 +135,7 @@ import Testing
 
     /// What was made anew under the name of a deleted record waits for the zone's changes here too: after an answer that was
     /// lost nobody could say which of the two another device deleted.
-    @Test func recordMadeAnewWaitsForTheDeletionOfTheFormer() async throws {
+    @Test func recordRecreatedWaitsForTheDeletionOfTheFormer() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
@@ -157,7 +157,7 @@ import Testing
     ///
     /// - Parameter lost: the number of the request whose answer is lost.
     @Test(arguments: [0, 1], [true, false])
-    func recordMadeAnewBeforeAnythingWasSentStaysDeletedElsewhere(
+    func recordRecreatedBeforeAnythingWasSentStaysDeletedElsewhere(
         lost: Int, hasTimes: Bool
     ) async throws {
         let cloud = TestCloud()
@@ -186,7 +186,7 @@ import Testing
     ///
     /// - Parameter isMadeAnew: whether that other one makes one too.
     @Test(arguments: [true, false], [true, false])
-    func deletionSparesRecordMadeAnewElsewhere(isMadeAnew: Bool, hasTimes: Bool) async throws {
+    func deletionSparesRecordRecreatedElsewhere(isMadeAnew: Bool, hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
             TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
         try tablet.delete("a")
@@ -205,7 +205,7 @@ import Testing
     }
 
     /// It waits for the deletion of the former one, of which a zone that is not there can tell nothing.
-    @Test func recordMadeAnewInMissingZoneIsSentIntoTheNextOne() async throws {
+    @Test func recordRecreatedInMissingZoneIsSentIntoTheNextOne() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")

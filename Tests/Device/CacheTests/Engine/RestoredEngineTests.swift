@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Neither has the copy the zone, nor the phone a token of the database that is later than it.
-    @Test func zoneThatTheTokenDoesNotCoverIsMadeAnew() async throws {
+    @Test func zoneThatTheTokenDoesNotCoverIsRecreated() async throws {
         let cloud = RestorableCloud()
         let phone = try await cloud.device()
         try await phone.sync()
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// The copy is older than the zone.
-    @Test func lostZoneIsMadeAnewWithItsRecords() async throws {
+    @Test func lostZoneIsRecreatedWithItsRecords() async throws {
         let cloud = RestorableCloud()
         let (phone, tablet) = (try await cloud.device(), try await cloud.device())
         for device in [phone, tablet] { try await device.sync() }
@@ -162,7 +162,7 @@ import Testing
     }
 
     /// A deletion that the service knows is one, however its token fares.
-    @Test func deletedZoneIsNotMadeAnew() async throws {
+    @Test func deletedZoneIsNotRecreated() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
         try phone.store.resume(phone.engine)

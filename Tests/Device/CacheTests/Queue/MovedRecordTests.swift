@@ -105,7 +105,7 @@ import Testing
     }
 
     /// A new list has the name of the deleted one, whose deletion is sent first.
-    @Test func movedRecordStaysWhenItsFormerOwnerIsMadeAnew() async throws {
+    @Test func movedRecordStaysWhenItsFormerOwnerIsRecreated() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await pair(cloud)
         try move(phone)

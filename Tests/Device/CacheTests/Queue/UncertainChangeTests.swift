@@ -124,7 +124,7 @@ import Testing
         try await expectText("new", of: "a", cloud, phone)
     }
 
-    @Test func recordInZoneMadeAnewElsewhereStaysDeleted() async throws {
+    @Test func recordInZoneRecreatedElsewhereStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
@@ -218,7 +218,7 @@ import Testing
     // MARK: A deletion without an answer
 
     /// The phone's record arrived without its knowing; the tablet deleted it, and made another of its name.
-    @Test func deletionOfUnansweredRecordSparesOneMadeAnewElsewhere() async throws {
+    @Test func deletionOfUnansweredRecordSparesOneRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
@@ -233,7 +233,7 @@ import Testing
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
-    @Test func unansweredDeletionSparesRecordMadeAnewElsewhere() async throws {
+    @Test func unansweredDeletionSparesRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         // The database's changes, the zone's, then the upload.
@@ -258,7 +258,7 @@ import Testing
     }
 
     /// Between the fetch and the deletion somebody deletes the record, and makes one of its name.
-    @Test func deletionOnItsWaySparesRecordMadeAnewMeanwhile() async throws {
+    @Test func deletionOnItsWaySparesRecordRecreatedMeanwhile() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         phone.link.beforeNextSend {

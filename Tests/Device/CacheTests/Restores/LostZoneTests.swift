@@ -49,7 +49,7 @@ import Testing
     }
 
     /// What somebody makes after the restore is another record.
-    @Test func recordMadeAnewAfterRestoreStays() async throws {
+    @Test func recordRecreatedAfterRestoreStays() async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
         try await folder.run("phone") { phone in

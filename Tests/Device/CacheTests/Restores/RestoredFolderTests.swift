@@ -175,7 +175,7 @@ import Testing
 
     /// The tablet deletes a record and makes another of its name; the phone, which has not heard of that, deletes the
     /// first one, and later hears that history was lost.
-    @Test func deletionBeforeALossSparesRecordMadeAnewElsewhere() async throws {
+    @Test func deletionBeforeALossSparesRecordRecreatedElsewhere() async throws {
         try await folder.save("a", "b", on: "phone")
         try await folder.sync("phone", "tablet")
         try await folder.run("tablet") { tablet in

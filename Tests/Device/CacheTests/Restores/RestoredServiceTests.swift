@@ -141,7 +141,7 @@ import Testing
 
     /// The record that is repeatedly deleted is the former one of the name: the one that was made since is lost, and nobody
     /// deleted it.
-    @Test func lostRecordMadeAnewSurvivesRepeatedDeletionOfTheFormer() async throws {
+    @Test func lostRecordRecreatedSurvivesRepeatedDeletionOfTheFormer() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -164,7 +164,7 @@ import Testing
 
     /// A record that was made anew before the copy, and of which an edit was lost, is deleted after the restore: who still has
     /// that edit does not take it for a deletion of the former record.
-    @Test func recordMadeAnewThatIsDeletedAfterRestoreStaysDeleted() async throws {
+    @Test func recordRecreatedThatIsDeletedAfterRestoreStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let watch = try Device(cloud)
         try phone.delete("a")
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// Without a loss what a deletion meets is another record, which stays.
-    @Test func deletionSparesRecordMadeAnewElsewhere() async throws {
+    @Test func deletionSparesRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try phone.delete("a")
         try await phone.sync()
@@ -200,7 +200,7 @@ import Testing
 
     /// The phone deletes a record and makes it anew twice before it sends. The tablet, which was told of a loss once, deletes
     /// the first one.
-    @Test func recordMadeAnewTwiceSurvivesDeletionOfTheFirst() async throws {
+    @Test func recordRecreatedTwiceSurvivesDeletionOfTheFirst() async throws {
         let (cloud, phone, tablet) = try await devicesThatLost("b", "2")
         for device in [tablet, phone] { try await device.sync() }
         try phone.delete("a")
@@ -221,7 +221,7 @@ import Testing
     }
 
     /// The deletion of the first one is lost and repeated, and the phone's third record of the name comes in between.
-    @Test func recordMadeAnewTwiceSurvivesRepeatedDeletionOfTheFirst() async throws {
+    @Test func recordRecreatedTwiceSurvivesRepeatedDeletionOfTheFirst() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -242,7 +242,7 @@ import Testing
 
     /// The phone's deletion is lost, and the tablet's is sent; the phone's next record of the name was sent and did not arrive.
     @Test(arguments: [false, true])
-    func recordMadeAnewWithoutAnAnswerSurvivesDeletionOfTheFormer(isMet: Bool) async throws {
+    func recordRecreatedWithoutAnAnswerSurvivesDeletionOfTheFormer(isMet: Bool) async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -265,7 +265,7 @@ import Testing
     }
 
     /// The phone would send a lost record again, deletes it, and makes another of its name; the tablet deletes the lost one.
-    @Test func recordMadeAnewInsteadOfLostOneSurvivesItsDeletion() async throws {
+    @Test func recordRecreatedInsteadOfLostOneSurvivesItsDeletion() async throws {
         let (cloud, phone, tablet) = try await devicesThatLost("a", "2")
         try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
         phone.link.fail("send", 0, .requestLost(SyncFailure(.networkUnavailable)))

@@ -107,7 +107,7 @@ import Testing
 
     /// The zone too was lost; the tablet makes it anew, sends its record again, and somebody deletes it there, before
     /// the phone comes.
-    @Test func recordDeletedInAZoneMadeAnewAfterALossStaysDeleted() async throws {
+    @Test func recordDeletedInAZoneRecreatedAfterALossStaysDeleted() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1", zone: .other)

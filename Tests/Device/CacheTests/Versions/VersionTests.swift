@@ -176,7 +176,7 @@ import Testing
     }
 
     /// What an unanswered save met was made anew by a newer app, after that had deleted what arrived.
-    @Test func recordThatANewerAppMadeAnewOutlivesADeletionWhileItsZoneWaits() async throws {
+    @Test func recordThatANewerAppRecreatedOutlivesADeletionWhileItsZoneWaits() async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))

@@ -34,7 +34,7 @@ import Testing
         #expect(try phone.texts(zone: .other) == ["later": "1"])
     }
 
-    @Test func zoneMadeAnewAfterDeletingEverythingIsEmptyButForNewRecords() async throws {
+    @Test func zoneRecreatedAfterDeletingEverythingIsEmptyButForNewRecords() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try await phone.cache.deleteEverything()
@@ -176,7 +176,7 @@ import Testing
     /// Somebody makes a record under the name of one that others deleted. The fetch of everything is cut before its page, and
     /// then the token expires: what is not here yet is no record that the service had before its deletion.
     @Test(arguments: [false, true])
-    func recordMadeAnewSurvivesARefetchThatIsCut(isMadeDuringFetch: Bool) async throws {
+    func recordRecreatedSurvivesARefetchThatIsCut(isMadeDuringFetch: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(
             ["a": "1", "b": "1", "c": "1", "d": "1", "s": "1"])
         try tablet.delete("s")

@@ -8,7 +8,7 @@ import Testing
 /// What is deleted after it was made anew.
 @Suite(.timeLimit(.minutes(20))) struct RemadeZoneTests {
     /// The zone that this device made anew is another than the one whose generation it knew.
-    @Test func zoneMadeAnewHereAndDeletedStaysDeleted() async throws {
+    @Test func zoneRecreatedHereAndDeletedStaysDeleted() async throws {
         let cloud = RealService()
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate

@@ -54,7 +54,7 @@ import Testing
         #expect(transport.requests(TokensRegister.Request.self).count == 1)
     }
 
-    @Test(.timeLimit(.minutes(20))) func listenerAfterLastOneRegistersAnew() async throws {
+    @Test(.timeLimit(.minutes(20))) func listenerAfterLastOneRegistersAgain() async throws {
         let (notices, feed) = AsyncStream.makeStream(of: NotificationPayload.self)
         let transport = ScriptedTransport(notices: notices) { request, _ in
             Self.registering(request)

@@ -122,7 +122,7 @@ import Testing
     }
 
     /// Whoever removed it meant it.
-    @Test func removedDatabaseIsNotMadeAnew() async throws {
+    @Test func removedDatabaseIsNotRecreated() async throws {
         try await withMarkedFolder { folder in
             try await folder.withStorage(limits: Self.limits) { storage in
                 _ = try await Self.stores(storage)

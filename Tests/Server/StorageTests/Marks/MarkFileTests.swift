@@ -10,7 +10,7 @@ import Testing
 @Suite struct MarkFileTests {
     /// A page that was mapped from a file that is cut short ends the process that touches it.
     @Test(arguments: ["emptied", "cut short", "removed"])
-    func damagedMarkIsMadeAnewByTheNextCommit(_ what: String) async throws {
+    func damagedMarkIsRecreatedByTheNextCommit(_ what: String) async throws {
         try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             let mark = file.replacing(".sqlite", with: ".mark")

@@ -7,7 +7,7 @@ import Testing
 
 /// A record with the name of one that was deleted on the same device: what needs it waits with it, and what
 /// becomes of it leaves the deletion as it was.
-@Suite(.timeLimit(.minutes(20))) struct RecordMadeAnewTests {
+@Suite(.timeLimit(.minutes(20))) struct RecreatedRecordTests {
     /// How a record needs another one.
     enum Need: CaseIterable {
         case parent
@@ -33,7 +33,7 @@ import Testing
 
     // MARK: What needs it
 
-    @Test(arguments: Need.allCases) func childWaitsWithItsParentMadeAnew(need: Need) async throws {
+    @Test(arguments: Need.allCases) func childWaitsWithItsParentRecreated(need: Need) async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["list": "1"])
         try phone.delete("list")
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// The running loop sends before it fetches.
-    @Test(arguments: Need.allCases) func loopFetchesBeforeChildOfAParentMadeAnew(
+    @Test(arguments: Need.allCases) func loopFetchesBeforeChildOfAParentRecreated(
         need: Need
     ) async throws {
         let cloud = RealService()
@@ -73,7 +73,7 @@ import Testing
     // MARK: The former's deletion
 
     /// The service loses the deletion, and a device that knew nothing of it sends the record again.
-    @Test func discardedRecordMadeAnewLeavesTheFormersDeletion() async throws {
+    @Test func discardedRecordRecreatedLeavesTheFormersDeletion() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["b": "1"])
         let tablet = try Device(cloud)
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// Both devices know that it was deleted, and make it again; what refers to the other device's stays.
-    @Test func recordMadeAnewOnBothDevicesLeavesWhatRefersToIt() async throws {
+    @Test func recordRecreatedOnBothDevicesLeavesWhatRefersToIt() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["list": "1"])
         try phone.delete("list")
